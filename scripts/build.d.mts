@@ -1,0 +1,2 @@
+export function bundle(): Promise<void>
+export function declarations(): void

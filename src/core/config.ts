@@ -1,0 +1,54 @@
+import { z } from 'zod'
+
+const action = z.enum(['allow', 'ask', 'deny'])
+
+/** Permission rules as people write them: an action per key, or a map of patterns to actions; the order counts. */
+export const permissionConfig = z.record(z.string(), z.union([action, z.record(z.string(), action)]))
+
+const server = z.strictObject({
+  url: z
+    .url()
+    .optional()
+    .describe('Address of the server; default for ollama: OLLAMA_HOST, else http://127.0.0.1:11434'),
+  slots: z.int().min(1).optional().describe('Requests at the same time; default for ollama: 1'),
+  contextTokens: z
+    .int()
+    .min(1024)
+    .optional()
+    .describe('Context asked of the server, in tokens; default: min(limit of the model, 16384)'),
+  firstByteMs: z.int().min(1).optional().describe('Longest wait for the first byte, in ms; default 900000'),
+  silenceMs: z.int().min(1).optional().describe('Longest silence within a reply, in ms; default 600000'),
+})
+
+const limits = z.strictObject({
+  maxTurns: z.int().min(1).optional().describe('Turns of one session; default 200'),
+  timeoutMs: z.int().min(1).optional().describe('Time of one session at work, in ms; default: none'),
+  maxTokens: z.int().min(1).optional().describe('Tokens of one session, input and output; default: none'),
+  maxChildren: z.int().min(1).optional().describe('Children of one tree in total; default 1000'),
+})
+
+/** `troupe.yaml` of a project and `config.yaml` of the user. Unknown keys are errors. */
+export const configSchema = z.strictObject({
+  model: z
+    .string()
+    .optional()
+    .describe('provider/name, such as ollama/qwen3:8b; default: the first local model that can call tools'),
+  workers: z.int().min(1).max(64).default(2).describe('Worker threads of the pool'),
+  host: z.enum(['threads', 'inline']).default('threads').describe('Where activations run'),
+  toolset: z.enum(['auto', 'full', 'compact']).default('auto').describe('Names and texts of the tools'),
+  maxDepth: z
+    .int()
+    .min(0)
+    .max(20)
+    .optional()
+    .describe('Deepest level of children; default 1, or 3 where denyAtDepth is set'),
+  denyAtDepth: z
+    .array(z.string())
+    .optional()
+    .describe('Tools (wildcards) that no child gets; default: the task family and todo tools, at the deepest level'),
+  permission: permissionConfig.default({}).describe('Rules, last match wins'),
+  limits: limits.default({}),
+  servers: z.record(z.string(), server).default({}).describe('Model servers by provider name'),
+})
+
+export type Config = z.infer<typeof configSchema>

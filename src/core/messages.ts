@@ -1,0 +1,128 @@
+import type { SkillDefinition } from './agent.ts'
+import type { ErrorData } from './errors.ts'
+import type { EventBody } from './events.ts'
+import type { CallId, SessionId } from './ids.ts'
+import type { ModelSpec } from './model.ts'
+import type { JournalRecord, RecordBody } from './records.ts'
+import type { RunSettings } from './settings.ts'
+import type { SessionState } from './state.ts'
+
+/** An agent as another agent's `task` tool lists it. */
+export type AgentSummary = { name: string; description: string }
+
+/** All that a worker needs to run one activation; the main thread keeps none of it. */
+export type ActivationTask = {
+  session: SessionId
+  epoch: number
+  state: SessionState
+  settings: RunSettings
+  model: ModelSpec
+  /** 1 for every activation of an uninterrupted turn; a retry of the supervisor's raises it. */
+  attempt: number
+  spawnable: AgentSummary[]
+  skills: SkillDefinition[]
+  /** Folder for output that was too long to show; made when needed. */
+  outputDir: string
+}
+
+/** Why a worker gave a session back. */
+export type ActivationEnd =
+  | { outcome: 'idle' | 'suspended' | 'ended' | 'cancelled' }
+  /** Our bug, or a worker that can't go on: the supervisor decides. */
+  | { outcome: 'crashed'; error: ErrorData }
+
+/** Every call of a worker names its session and epoch; an old epoch is refused with the code `fenced`. */
+export type Fence = { session: SessionId; epoch: number }
+
+export type AppendRequest = Fence & {
+  /** Highest seq that the worker has folded. */
+  lastSeq: number
+  records: RecordBody[]
+  /** Resolve only when the records are on the disk (`fdatasync`). */
+  sync?: boolean
+  /** Answer with the job board's text as well. */
+  board?: boolean
+}
+
+/** `records` has everything after `lastSeq`, in order, what was just appended included. */
+export type Appended = { records: JournalRecord[]; board?: string }
+
+/** `refused` holds newer records that the worker has not seen: fold them and go on. */
+export type SuspendReply = { accepted: true } | { accepted: false; records: JournalRecord[] }
+
+export type LaunchRequest = Fence & {
+  lastSeq: number
+  call: CallId
+  agent: string
+  prompt: string
+  description?: string
+  background: boolean
+  job?: string
+  timeoutMs?: number
+  maxTurns?: number
+}
+
+/** `refused` is a text for the model: unknown agent, limit reached, and what is possible instead. */
+export type LaunchReply = Appended & { refused?: string }
+
+export type ProcessRequest = Fence & {
+  call: CallId
+  command: string
+  /** Absolute. */
+  cwd: string
+  timeoutMs: number
+  /** Environment of the process, complete. */
+  env: Record<string, string>
+  /** Bytes kept of the head and of the tail each. */
+  keepBytes: number
+  /** File that takes the whole output once it is longer than what is kept. */
+  spillPath: string
+}
+
+/** `output` is stdout and stderr in the order in which they were written; `droppedBytes` between `head` and `tail` are in the spilled file. */
+export type ProcessOutcome = {
+  head: string
+  tail: string
+  totalBytes: number
+  droppedBytes: number
+  exitCode: number | null
+  signal: string | null
+  ended: 'exited' | 'timed-out' | 'cancelled' | 'failed'
+  /** Processes left running by the command, ended by us. */
+  leftRunning: number
+  error?: string
+  durationMs: number
+}
+
+/** A child's conversation as text, for `read_sub_agent`. */
+export type TranscriptReply = { text: string } | { refused: string }
+
+/** What a worker may ask of the supervisor; called over comlink. */
+export interface SupervisorApi {
+  append(request: AppendRequest): Promise<Appended>
+  suspend(request: Fence & { lastSeq: number; why: 'idle' | 'waiting' }): Promise<SuspendReply>
+  launch(request: LaunchRequest): Promise<LaunchReply>
+  transcript(request: Fence & { alias: string }): Promise<TranscriptReply>
+  /** Resolves when the lock on the absolute path is held. */
+  lock(request: Fence & { path: string }): Promise<void>
+  unlock(request: Fence & { path: string }): Promise<void>
+  /** Resolves when a model slot is held. */
+  acquireSlot(request: Fence & { server: string; limit: number }): Promise<void>
+  releaseSlot(request: Fence & { server: string }): Promise<void>
+  /** Runs a command outside the worker; a second call for the same session and call attaches to the first. */
+  runProcess(request: ProcessRequest): Promise<ProcessOutcome>
+  killProcess(request: Fence & { call: CallId }): Promise<void>
+}
+
+/** What the supervisor may ask of a worker; called over comlink. */
+export interface WorkerApi {
+  /** Resolves when the activation is over; rejects never. */
+  activate(task: ActivationTask): Promise<ActivationEnd>
+  /** There are records that the activation has not seen. */
+  poke(session: SessionId): void
+  /** Aborts the activation's signal: running calls are answered, then it ends as `cancelled`. */
+  cancel(session: SessionId): void
+}
+
+/** Live events of a worker, in batches over a raw port; the supervisor acknowledges each batch by its number. */
+export type LiveBatch = { batch: number; events: { session: SessionId; epoch: number; event: EventBody }[] }

@@ -1,0 +1,26 @@
+import type { AgentLimits } from './agent.ts'
+import type { PermissionMode, Rule } from './permission.ts'
+
+/** What one process decides for all sessions it runs: configuration and flags, resolved. Plain data. */
+export type RunSettings = {
+  permissionMode: PermissionMode
+  /** Defaults, configuration and flags, in order of scope; an agent's own rules come on top. */
+  rules: Rule[]
+  toolset: 'auto' | 'full' | 'compact'
+  maxDepth: number
+  /** Set: wildcards removed from every child. Missing: `depthDefaults`, at the deepest level only. */
+  denyAtDepth?: string[]
+  limits: AgentLimits
+}
+
+const depthDefaults = ['task', 'task_*', 'read_sub_agent', 'todowrite', 'todoread']
+
+/** Wildcards over canonical tool names that a session at `depth` never gets. */
+export function deniedAtDepth(
+  { maxDepth, denyAtDepth }: Pick<RunSettings, 'maxDepth' | 'denyAtDepth'>,
+  depth: number,
+): string[] {
+  if (depth === 0) return maxDepth === 0 ? depthDefaults.slice(0, 3) : []
+  if (depth >= maxDepth) return denyAtDepth ? [...denyAtDepth, 'task', 'task_*'] : depthDefaults
+  return denyAtDepth ?? []
+}

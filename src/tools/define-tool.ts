@@ -1,0 +1,85 @@
+import type { z } from 'zod'
+import type { SkillDefinition } from '../core/agent.ts'
+import type { CallId, SessionId } from '../core/ids.ts'
+import type { AgentSummary, ProcessOutcome, TranscriptReply } from '../core/messages.ts'
+import type { AskKind, PermissionRequest } from '../core/permission.ts'
+import type { FileTouch, Todo } from '../core/records.ts'
+import type { Workspace } from './workspace.ts'
+
+export type Toolset = 'full' | 'compact'
+
+/** What a tool may use. Everything that leaves the worker thread is in `services`. */
+export type ToolContext = {
+  session: SessionId
+  call: CallId
+  depth: number
+  toolset: Toolset
+  workspace: Workspace
+  signal: AbortSignal
+  /** Hash that this session knows of a file, by absolute path. */
+  files: Readonly<Record<string, string>>
+  todos: readonly Todo[]
+  skills: readonly SkillDefinition[]
+  spawnable: readonly AgentSummary[]
+  /** The name under which the model sees a canonical tool. */
+  nameOf(canonical: string): string
+  services: ToolServices
+}
+
+export interface ToolServices {
+  /** Runs `work` while holding the lock on an absolute path, across all threads. */
+  withLock<T>(path: string, work: () => Promise<T>): Promise<T>
+  runProcess(request: { command: string; cwd: string; timeoutMs: number; signal: AbortSignal }): Promise<ProcessOutcome>
+  /** Starts a child. `waiting`: its end answers the call. */
+  launch(request: {
+    agent: string
+    prompt: string
+    description?: string
+    background: boolean
+    job?: string
+    timeoutMs?: number
+    maxTurns?: number
+  }): Promise<{ refused: string } | { waiting: true } | { launched: { alias: string } }>
+  transcript(alias: string): Promise<TranscriptReply>
+}
+
+/** What a tool gives back; `runTool` shortens it and makes the call's result. */
+export type ToolOutput = {
+  output: string
+  /** One short line for people. */
+  title?: string
+  /** The model asked for something impossible; the text says what to do instead. */
+  isError?: boolean
+  metadata?: Record<string, unknown>
+  touched?: FileTouch[]
+  todos?: Todo[]
+  /** Output that was cut before it reached us: the whole is in this file. */
+  spilled?: string
+}
+
+/** What a person is shown before a call acts. `basis` is the hash of what the detail was made from. */
+export type Prepared = { kind: AskKind; title: string; detail: string; basis?: string }
+
+export type Tool<Input = unknown> = {
+  /** Canonical. */
+  name: string
+  description: string
+  input: z.ZodType<Input>
+  /** `write`: may act on the world, runs one after the other, never a second time after a crash. */
+  effect: 'read' | 'write'
+  /** `undefined`: needs no permission. */
+  permission(input: Input, context: ToolContext): PermissionRequest | undefined | Promise<PermissionRequest | undefined>
+  /** Which end survives shortening; default both. */
+  keep?: 'head' | 'tail' | 'both'
+  /** Computes what a person approves. Throws a `RuntimeError` when the call cannot work at all. */
+  prepare?(input: Input, context: ToolContext): Promise<Prepared>
+  /** `'waiting'`: the supervisor will answer the call. A `RuntimeError` becomes a tool error. */
+  run(input: Input, context: ToolContext, approved?: { basis?: string }): Promise<ToolOutput | 'waiting'>
+}
+
+/** Declares a tool; no plumbing in it: `runTool` parses, asks, runs, shortens and reports. */
+export function defineTool<Schema extends z.ZodType>(
+  tool: Omit<Tool<z.output<Schema>>, 'input'> & { input: Schema },
+): Tool<z.output<Schema>> {
+  return tool as Tool<z.output<Schema>>
+}
