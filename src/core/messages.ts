@@ -17,6 +17,8 @@ export type ActivationTask = {
   state: SessionState
   settings: RunSettings
   model: ModelSpec
+  /** Missing: the server takes any number of requests at once. */
+  slot?: { server: string; limit: number }
   /** 1 for every activation of an uninterrupted turn; a retry of the supervisor's raises it. */
   attempt: number
   spawnable: AgentSummary[]
@@ -28,6 +30,9 @@ export type ActivationTask = {
 /** Why a worker gave a session back. */
 export type ActivationEnd =
   | { outcome: 'idle' | 'suspended' | 'ended' | 'cancelled' }
+  /** The model could not answer, retries included; the journal says why. */
+  | { outcome: 'failed'; error: ErrorData }
+  | { outcome: 'limit'; limit: string; value: number }
   /** Our bug, or a worker that can't go on: the supervisor decides. */
   | { outcome: 'crashed'; error: ErrorData }
 
@@ -47,7 +52,10 @@ export type AppendRequest = Fence & {
 /** `records` has everything after `lastSeq`, in order, what was just appended included. */
 export type Appended = { records: JournalRecord[]; board?: string }
 
-/** `refused` holds newer records that the worker has not seen: fold them and go on. */
+/** `waiting`: every unanswered call waits for something outside, named in `waitingFor`. `idle`: nothing to do; `text` is the last answer. */
+export type SuspendRequest = Fence & { lastSeq: number; why: 'idle' | 'waiting'; waitingFor: string[]; text: string }
+
+/** `records` holds newer records that the worker has not seen: fold them and go on. */
 export type SuspendReply = { accepted: true } | { accepted: false; records: JournalRecord[] }
 
 export type LaunchRequest = Fence & {
@@ -100,7 +108,7 @@ export type TranscriptReply = { text: string } | { refused: string }
 /** What a worker may ask of the supervisor; called over comlink. */
 export interface SupervisorApi {
   append(request: AppendRequest): Promise<Appended>
-  suspend(request: Fence & { lastSeq: number; why: 'idle' | 'waiting' }): Promise<SuspendReply>
+  suspend(request: SuspendRequest): Promise<SuspendReply>
   launch(request: LaunchRequest): Promise<LaunchReply>
   transcript(request: Fence & { alias: string }): Promise<TranscriptReply>
   /** Resolves when the lock on the absolute path is held. */
@@ -119,9 +127,9 @@ export interface WorkerApi {
   /** Resolves when the activation is over; rejects never. */
   activate(task: ActivationTask): Promise<ActivationEnd>
   /** There are records that the activation has not seen. */
-  poke(session: SessionId): void
+  poke(fence: Fence): void
   /** Aborts the activation's signal: running calls are answered, then it ends as `cancelled`. */
-  cancel(session: SessionId): void
+  cancel(fence: Fence): void
 }
 
 /** Live events of a worker, in batches over a raw port; the supervisor acknowledges each batch by its number. */

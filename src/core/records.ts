@@ -87,7 +87,14 @@ export type RecordBody =
   | { type: 'turn.interrupted'; turn: number; reason: string }
   /** A side-effecting call is about to act; synced before it does. */
   | { type: 'call.started'; call: CallId }
-  | { type: 'call.finished'; call: CallId; result: CallResult }
+  /** `job`: the result is a foreground child's, delivered with this record. */
+  | {
+      type: 'call.finished'
+      call: CallId
+      result: CallResult
+      durationMs: number
+      job?: { job: JobId; generation: number; state: EndState }
+    }
   | {
       type: 'ask.requested'
       id: AskId

@@ -6,8 +6,8 @@ import type { CallResult, EndState, JobResult, Message, RecordedCall, SessionSee
 /** One entry of the conversation, in the order in which the model sees it. */
 export type HistoryItem =
   | { kind: 'user'; seq: number; text: string }
-  | { kind: 'assistant'; turn: number; text: string; thinking?: string; calls: RecordedCall[] }
-  | { kind: 'result'; call: CallId; tool: string; result: CallResult }
+  | { kind: 'assistant'; seq: number; turn: number; text: string; thinking?: string; calls: RecordedCall[] }
+  | { kind: 'result'; seq: number; call: CallId; tool: string; result: CallResult }
   | {
       kind: 'sub-agent-result'
       seq: number
@@ -17,7 +17,7 @@ export type HistoryItem =
       generation: number
       result: JobResult
     }
-  | { kind: 'summary'; text: string }
+  | { kind: 'summary'; seq: number; text: string }
 
 /** An ask of a call; `answer` once it is decided. `basis` is the hash of what was shown (of the file to be edited). */
 export type OpenAsk = {

@@ -1,0 +1,67 @@
+import type { CallId } from '../core/ids.ts'
+import type { OpenCall, SessionState } from '../core/state.ts'
+
+/** What a session does next. */
+export type Step =
+  /** Open a turn that places these messages (by seq), then request. */
+  | { do: 'open-turn'; consumed: number[] }
+  /** A turn is open and has no reply: ask the model. */
+  | { do: 'request' }
+  /** Start these calls now, side by side, in this order. */
+  | { do: 'run'; calls: OpenCall[] }
+  /** Calls are running here: wait for one to end. */
+  | { do: 'wait' }
+  /** Every unanswered call waits for something outside, or behind one that does. */
+  | { do: 'suspend'; waitingFor: string[] }
+  | { do: 'idle' }
+  | { do: 'ended' }
+  | { do: 'limit'; limit: string; value: number }
+
+export type StepContext = {
+  /** Calls that are running in this activation. */
+  running: ReadonlySet<CallId>
+  /** Writing calls go one after the other; takes a canonical tool name. */
+  isWriting(tool: string): boolean
+  maxTurns: number
+}
+
+/** The turn engine: from the state to what to do next. Pure. */
+export function nextStep(state: SessionState, context: StepContext): Step {
+  if (state.phase === 'ended') return { do: 'ended' }
+  if (state.phase === 'requesting') return { do: 'request' }
+  const open = state.calls.filter((call) => !call.result)
+  if (open.length > 0) return callStep(open, context)
+  if (state.calls.length === 0 && state.mailbox.length === 0) return { do: 'idle' }
+  if (state.turn >= context.maxTurns) return { do: 'limit', limit: 'maxTurns', value: context.maxTurns }
+  return { do: 'open-turn', consumed: state.mailbox.map(({ seq }) => seq) }
+}
+
+/** True while something outside has to happen before this call can go on. */
+export function waitsOutside(call: OpenCall): boolean {
+  return call.job !== undefined || (call.ask !== undefined && call.ask.answer === undefined)
+}
+
+/** Text of the last answer, or what there was of it. */
+export function lastAnswer(state: SessionState): string {
+  if (state.partial) return state.partial
+  for (let index = state.history.length - 1; index >= 0; index -= 1) {
+    const item = state.history[index]
+    if (item?.kind === 'assistant' && item.text !== '') return item.text
+  }
+  return ''
+}
+
+function callStep(open: OpenCall[], { running, isWriting }: StepContext): Step {
+  const firstWrite = open.find((call) => isWriting(call.tool))
+  const startable = open.filter((call) => {
+    if (running.has(call.id) || waitsOutside(call)) return false
+    return !isWriting(call.tool) || call === firstWrite
+  })
+  if (startable.length > 0) return { do: 'run', calls: startable }
+  if (open.some((call) => running.has(call.id))) return { do: 'wait' }
+  return { do: 'suspend', waitingFor: open.filter(waitsOutside).map(waitName) }
+}
+
+function waitName(call: OpenCall): string {
+  return call.job ? call.job.job : `ask ${call.ask?.id}`
+}
