@@ -3,6 +3,7 @@ import type { ErrorData } from './errors.ts'
 import type { EventBody } from './events.ts'
 import type { CallId, SessionId } from './ids.ts'
 import type { ModelSpec } from './model.ts'
+import type { Rule } from './permission.ts'
 import type { JournalRecord, RecordBody } from './records.ts'
 import type { RunSettings } from './settings.ts'
 import type { SessionState } from './state.ts'
@@ -23,6 +24,8 @@ export type ActivationTask = {
   attempt: number
   spawnable: AgentSummary[]
   skills: SkillDefinition[]
+  /** "Always" answers of the session's tree. */
+  grants: Rule[]
   /** Folder for output that was too long to show; made when needed. */
   outputDir: string
 }
@@ -71,7 +74,7 @@ export type LaunchRequest = Fence & {
 }
 
 /** `refused` is a text for the model: unknown agent, limit reached, and what is possible instead. */
-export type LaunchReply = Appended & { refused?: string }
+export type LaunchReply = Appended & { refused?: string; alias?: string }
 
 export type ProcessRequest = Fence & {
   call: CallId

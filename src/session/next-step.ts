@@ -19,7 +19,7 @@ export type Step =
 
 export type StepContext = {
   /** Calls that are running in this activation. */
-  running: ReadonlySet<CallId>
+  running: { has(call: CallId): boolean }
   /** Writing calls go one after the other; takes a canonical tool name. */
   isWriting(tool: string): boolean
   maxTurns: number

@@ -1,0 +1,6 @@
+declare module 'comlink/dist/esm/node-adapter.mjs' {
+  import type { MessagePort } from 'node:worker_threads'
+  import type { Endpoint } from 'comlink'
+  /** Lets comlink speak over a port of worker_threads. */
+  export default function nodeEndpoint(port: MessagePort): Endpoint
+}

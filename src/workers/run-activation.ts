@@ -1,0 +1,256 @@
+import { toErrorData } from '../core/errors.ts'
+import type { EventBody } from '../core/events.ts'
+import { callId } from '../core/ids.ts'
+import type { ActivationEnd, ActivationTask, Appended, Fence, SupervisorApi } from '../core/messages.ts'
+import type { Model, ModelReply, ModelRequest } from '../core/model.ts'
+import type { RecordBody, RecordedCall, SessionSeed } from '../core/records.ts'
+import { createModel } from '../models/create-model.ts'
+import { buildMessages } from '../session/build-messages.ts'
+import { buildSystem } from '../session/build-system.ts'
+import { applyRecord } from '../session/fold.ts'
+import { lastAnswer, nextStep, type Step } from '../session/next-step.ts'
+import { chooseToolset, createRegistry, type ToolRegistry } from '../tools/registry.ts'
+import { abortable } from './abortable.ts'
+import { askModel } from './ask-model.ts'
+import type { LiveSink } from './live-sink.ts'
+import { createCallRunner } from './run-call.ts'
+
+/** What connects an activation with its supervisor. */
+export type ActivationLink = {
+  api: SupervisorApi
+  live: LiveSink
+  /** Aborted when the session is cancelled. */
+  signal: AbortSignal
+  /** Registers what is called when there are records that this activation has not seen. */
+  onPoke(listener: () => void): void
+}
+
+/** An activation's shared parts: the session's state and the only way to change it. */
+export type Activation = {
+  task: ActivationTask
+  fence: Fence
+  seed: SessionSeed
+  link: ActivationLink
+  registry: ToolRegistry
+  append(records: RecordBody[], options?: { sync?: boolean; board?: boolean }): Promise<Appended>
+  absorb(reply: Pick<Appended, 'records'>): void
+  emit(event: EventBody): void
+}
+
+/** Runs a session until it is idle, suspended or over. Rejects never. */
+export async function runActivation(task: ActivationTask, link: ActivationLink): Promise<ActivationEnd> {
+  try {
+    return await createLoop(await openActivation(task, link))()
+  } catch (thrown) {
+    const error = toErrorData(thrown)
+    if (link.signal.aborted || error.code === 'fenced') return { outcome: 'cancelled' }
+    return { outcome: 'crashed', error }
+  }
+}
+
+async function openActivation(task: ActivationTask, link: ActivationLink): Promise<Activation> {
+  const { state, settings, session, epoch } = task
+  const seed = state.seed
+  if (!seed) throw new Error(`session ${session} has no first record`)
+  const { agent, depth } = seed
+  const toolset = chooseToolset(agent.toolset, settings.toolset, task.model.profile.parameters)
+  const registry = createRegistry({ agent, depth, settings, toolset, spawnable: task.spawnable, skills: task.skills })
+  const fence = { session, epoch }
+  const absorb = ({ records }: Pick<Appended, 'records'>) => {
+    for (const record of records) applyRecord(state, record)
+  }
+  return {
+    task,
+    fence,
+    seed,
+    link,
+    registry,
+    absorb,
+    emit: (event) => link.live.emit(fence, event),
+    async append(records, options = {}) {
+      link.live.flush()
+      const reply = await link.api.append({ ...fence, lastSeq: state.lastSeq, records, ...options })
+      absorb(reply)
+      return reply
+    },
+  }
+}
+
+const defaultMaxTurns = 200
+
+function createLoop(activation: Activation): () => Promise<ActivationEnd> {
+  const { task, link, registry, seed, append } = activation
+  const { state } = task
+  const { signal } = link
+  const changes = createChanges(signal)
+  const runner = createCallRunner(activation, changes.notify)
+  const maxTurns =
+    seed.limits.maxTurns ?? seed.agent.limits.maxTurns ?? task.settings.limits.maxTurns ?? defaultMaxTurns
+  const context = {
+    running: runner.running,
+    isWriting: (tool: string) => registry.find(tool)?.effect === 'write',
+    maxTurns,
+  }
+  let board: string | undefined
+  link.onPoke(() => changes.notify('poke'))
+
+  return async function loop() {
+    for (;;) {
+      if (signal.aborted) return runner.settled().then(() => ({ outcome: 'cancelled' }))
+      runner.rethrow()
+      const end = await take(nextStep(state, context))
+      if (end) return end
+    }
+  }
+
+  async function take(step: Step): Promise<ActivationEnd | undefined> {
+    switch (step.do) {
+      case 'open-turn': {
+        const opened: RecordBody = {
+          type: 'turn.started',
+          turn: state.turn + 1,
+          consumed: step.consumed,
+          epoch: task.epoch,
+        }
+        board = (await append([opened], { board: true })).board ?? ''
+        return undefined
+      }
+      case 'request': {
+        const text = board ?? (await append([], { board: true })).board ?? ''
+        board = undefined
+        return requestReply(activation, text)
+      }
+      case 'run':
+        runner.start(step.calls)
+        return undefined
+      case 'wait':
+        if ((await changes.next()) === 'poke') await append([])
+        return undefined
+      case 'suspend':
+        return handBack('waiting', step.waitingFor)
+      case 'idle':
+        return handBack('idle', [])
+      case 'ended':
+        return { outcome: 'ended' }
+      case 'limit':
+        return { outcome: 'limit', limit: step.limit, value: step.value }
+    }
+  }
+
+  async function handBack(why: 'idle' | 'waiting', waitingFor: string[]): Promise<ActivationEnd | undefined> {
+    link.live.flush()
+    const text = why === 'idle' ? lastAnswer(state) : ''
+    const reply = await link.api.suspend({ ...activation.fence, lastSeq: state.lastSeq, why, waitingFor, text })
+    if (reply.accepted) return { outcome: why === 'idle' ? 'idle' : 'suspended' }
+    activation.absorb(reply)
+    return undefined
+  }
+}
+
+/** What wakes a waiting loop: a call that ended, or a poke. Remembers what came while nobody waited. */
+function createChanges(signal: AbortSignal) {
+  let pending: 'call' | 'poke' | undefined
+  let wake: (() => void) | undefined
+  const notify = (what: 'call' | 'poke') => {
+    if (pending !== 'poke') pending = what
+    wake?.()
+  }
+  return {
+    notify,
+    async next(): Promise<'call' | 'poke'> {
+      if (!pending) {
+        const woken = new Promise<void>((resolve) => {
+          wake = resolve
+        })
+        await abortable(woken, signal).catch(() => undefined)
+      }
+      const what = pending ?? 'call'
+      pending = undefined
+      return what
+    },
+  }
+}
+
+/** One turn's request; `undefined` when the reply is recorded. */
+async function requestReply(activation: Activation, board: string): Promise<ActivationEnd | undefined> {
+  const { task, link, append } = activation
+  const { turn } = task.state
+  const model = createModel(task.model)
+  try {
+    const reply = await withSlot(activation, () => ask(activation, model, board))
+    for (const message of reply.warnings) activation.emit({ type: 'model.truncated', message })
+    await append([assistantRecord(activation, turn, reply)])
+    return undefined
+  } catch (thrown) {
+    link.signal.throwIfAborted()
+    const error = toErrorData(thrown)
+    if (error.code === 'fenced' || error.code === 'internal') throw thrown
+    await append([{ type: 'turn.failed', turn, error }])
+    return { outcome: 'failed', error }
+  }
+}
+
+async function withSlot<T>({ task, fence, link }: Activation, work: () => Promise<T>): Promise<T> {
+  const { slot } = task
+  if (!slot) return work()
+  await abortable(link.api.acquireSlot({ ...fence, ...slot }), link.signal)
+  try {
+    return await work()
+  } finally {
+    await link.api.releaseSlot({ ...fence, server: slot.server })
+  }
+}
+
+function ask(activation: Activation, model: Model, board: string): Promise<ModelReply> {
+  const { emit, link, task } = activation
+  const { turn } = task.state
+  const build = requestBuilder(activation, model, board)
+  return askModel({
+    model,
+    build,
+    emit,
+    onDelta: ({ type, text }) => emit({ type: type === 'text' ? 'text.delta' : 'thinking.delta', turn, text }),
+    signal: link.signal,
+  })
+}
+
+function requestBuilder({ task, seed, registry }: Activation, model: Model, board: string) {
+  const { agent, depth } = seed
+  const messages = buildMessages(task.state, registry.nameOf)
+  const tools = registry.specs()
+  const system = buildSystem(seed, task.skills, registry.find('skill') !== undefined)
+  return (attempt: number, nudge?: string): ModelRequest => ({
+    system,
+    messages: nudge ? [...messages, { role: 'user', text: nudge }] : messages,
+    tools,
+    ...(board && { board }),
+    facts: {
+      agent: agent.name,
+      depth,
+      session: task.session,
+      turn: task.state.turn,
+      attempt: attempt + task.attempt - 1,
+      purpose: 'turn',
+    },
+    contextTokens: model.profile.contextTokens,
+    ...(agent.think !== undefined && { think: agent.think }),
+    ...(agent.options && { options: agent.options }),
+  })
+}
+
+function assistantRecord({ registry }: Activation, turn: number, reply: ModelReply): RecordBody {
+  const { text, thinking, usage, warnings } = reply
+  const calls = reply.calls.map(({ tool, args, invalid }, index): RecordedCall => {
+    const name = registry.find(tool)?.name ?? tool
+    return { id: callId(turn, index + 1), tool: name, args, ...(invalid !== undefined && { invalid }) }
+  })
+  return {
+    type: 'assistant.message',
+    turn,
+    text,
+    ...(thinking && { thinking }),
+    calls,
+    usage,
+    ...(warnings.length > 0 && { warnings }),
+  }
+}

@@ -1,0 +1,160 @@
+import { join } from 'node:path'
+import { askId, type CallId } from '../core/ids.ts'
+import type { OpenCall } from '../core/state.ts'
+import { createDecider } from '../permissions/decide.ts'
+import type { ToolContext, ToolServices } from '../tools/define-tool.ts'
+import { runTool } from '../tools/run-tool.ts'
+import { toolEnvironment } from '../tools/tool-environment.ts'
+import { createWorkspace, type Workspace } from '../tools/workspace.ts'
+import { abortable } from './abortable.ts'
+import type { Activation } from './run-activation.ts'
+
+export type CallRunner = {
+  readonly running: { has(call: CallId): boolean }
+  /** Starts calls side by side; `task` calls one after the other, so that aliases follow call order. */
+  start(calls: OpenCall[]): void
+  /** Throws what a call failed with, if it was no tool's failure. */
+  rethrow(): void
+  /** Resolves when no call runs any more. */
+  settled(): Promise<void>
+}
+
+/** Runs the calls of one activation; each end is journaled, then `notify` is called. */
+export function createCallRunner(activation: Activation, notify: (what: 'call') => void): CallRunner {
+  const running = new Map<CallId, Promise<void>>()
+  const failures: unknown[] = []
+  const workspace = createWorkspace(activation.seed.dir)
+  const decide = createDecide(activation, workspace)
+  let launches = Promise.resolve()
+
+  function begin(call: OpenCall): Promise<void> {
+    const run = () => runCall(activation, call, { workspace, decide })
+    if (call.tool !== 'task') return run()
+    launches = launches.then(run, run)
+    return launches
+  }
+
+  return {
+    running,
+    start(calls) {
+      for (const call of calls) {
+        const done = begin(call)
+          .catch((thrown) => {
+            failures.push(thrown)
+          })
+          .finally(() => {
+            running.delete(call.id)
+            notify('call')
+          })
+        running.set(call.id, done)
+      }
+    },
+    rethrow() {
+      if (failures.length > 0) throw failures[0]
+    },
+    settled: async () => {
+      await Promise.all(running.values())
+    },
+  }
+}
+
+type CallTools = { workspace: Workspace; decide: ReturnType<typeof createDecide> }
+
+async function runCall(activation: Activation, call: OpenCall, { workspace, decide }: CallTools): Promise<void> {
+  const { task, append, emit, registry } = activation
+  const startedAt = performance.now()
+  const { state } = task
+  const { id, tool, args, invalid } = call
+  emit({ type: 'tool.started', callId: id, tool, title: titleOf(args) })
+  const outcome = await runTool({
+    call: { id, tool, args, ...(invalid !== undefined && { invalid }) },
+    registry,
+    context: toolContext(activation, call, workspace),
+    decide,
+    ...(call.ask?.answer && { answered: call.ask }),
+    onStart: async () => {
+      if (!call.started) await append([{ type: 'call.started', call: id }], { sync: true })
+    },
+    outputDir: task.outputDir,
+  })
+  if (outcome.type === 'waiting') return
+  if (outcome.type === 'finished') {
+    const durationMs = Math.round(performance.now() - startedAt)
+    await append([{ type: 'call.finished', call: id, result: outcome.result, durationMs }])
+    return
+  }
+  await append([{ type: 'ask.requested', id: askId(task.session, id, state.generation), call: id, ...outcome.ask }])
+}
+
+function createDecide({ task, seed }: Activation, workspace: Workspace) {
+  const { permissionMode, rules } = task.settings
+  return createDecider({
+    // In mode `deny` the supervisor answers each ask at once, as it does when nobody is there.
+    settings: { permissionMode: permissionMode === 'deny' ? 'ask' : permissionMode, rules },
+    agentRules: seed.agent.permission,
+    agentMayLoosen: seed.agent.source.kind !== 'project',
+    grants: task.grants,
+    dir: workspace.dir,
+  })
+}
+
+function toolContext(activation: Activation, call: OpenCall, workspace: Workspace): ToolContext {
+  const { task, seed, link, registry } = activation
+  return {
+    session: task.session,
+    call: call.id,
+    depth: seed.depth,
+    toolset: registry.toolset,
+    workspace,
+    signal: link.signal,
+    files: task.state.files,
+    todos: task.state.todos,
+    skills: task.skills,
+    spawnable: task.spawnable,
+    nameOf: registry.nameOf,
+    services: createServices(activation, call),
+  }
+}
+
+const keepBytes = 64 * 1024
+
+function createServices(activation: Activation, call: OpenCall): ToolServices {
+  const { task, fence, link, absorb } = activation
+  const { api } = link
+  return {
+    async withLock(path, work) {
+      await abortable(api.lock({ ...fence, path }), link.signal)
+      try {
+        return await work()
+      } finally {
+        await api.unlock({ ...fence, path })
+      }
+    },
+    async runProcess({ command, cwd, timeoutMs, signal }) {
+      const cancel = () => void api.killProcess({ ...fence, call: call.id }).catch(() => undefined)
+      signal.addEventListener('abort', cancel, { once: true })
+      try {
+        const env = { ...toolEnvironment(), PWD: cwd }
+        const spillPath = join(task.outputDir, `${call.id}.txt`)
+        return await api.runProcess({ ...fence, call: call.id, command, cwd, timeoutMs, env, keepBytes, spillPath })
+      } finally {
+        signal.removeEventListener('abort', cancel)
+      }
+    },
+    async launch(request) {
+      const reply = await api.launch({ ...fence, lastSeq: task.state.lastSeq, call: call.id, ...request })
+      absorb(reply)
+      if (reply.refused !== undefined) return { refused: reply.refused }
+      return request.background ? { launched: { alias: reply.alias ?? '' } } : { waiting: true }
+    },
+    transcript: (alias) => api.transcript({ ...fence, alias }),
+  }
+}
+
+function titleOf(args: Record<string, unknown>): string {
+  const first = ['description', 'command', 'file_path', 'pattern', 'path', 'prompt', 'name', 'url'].find(
+    (key) => typeof args[key] === 'string',
+  )
+  const text = first ? String(args[first]).replace(/\s+/g, ' ') : ''
+  return text.length > 120 ? `${text.slice(0, 119)}…` : text
+}
