@@ -1,0 +1,79 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { closeSync, statSync } from 'node:fs'
+import { messageOf } from '../core/errors.ts'
+import type { ToolCommand } from './helper-protocol.ts'
+import { type PipePair, type PipeReading, readPipe, readSocket } from './output-pipe.ts'
+import { addMark, markerName } from './tool-marker.ts'
+
+export type Exit = { exitCode: number | null; signal: string | null }
+
+/** A shell that has started, and the reading of its output. `startedAt` is on the monotonic clock, milliseconds. */
+export type RunningShell = { pid: number; startedAt: number; exited: Promise<Exit>; reading: PipeReading }
+
+// `--` for commands that begin with a dash.
+const direct = ['-c', '--']
+// Without a pipe of ours stderr joins stdout in the shell; the command travels as an argument, so nothing is quoted.
+const merging = ['-c', 'exec 2>&1; exec /bin/sh -c -- "$0"']
+
+/** Takes over the pipe, if there is one. Rejects when the command cannot be started; `explainStart` says why. */
+export async function spawnShell(
+  request: ToolCommand,
+  pipe: PipePair | undefined,
+  onData: (chunk: Buffer) => void,
+): Promise<RunningShell> {
+  try {
+    const startedAt = performance.now()
+    const child = start(request, pipe)
+    const exited = exitOf(child)
+    await hasStarted(child)
+    const reading = pipe === undefined ? readSocket(child.stdout!, onData) : readPipe(pipe.read, onData)
+    return { pid: child.pid!, startedAt, exited, reading }
+  } catch (error) {
+    if (pipe !== undefined) closeSync(pipe.read)
+    throw error
+  } finally {
+    if (pipe !== undefined) closeSync(pipe.write)
+  }
+}
+
+/** What went wrong, for the model: with what to do about it. */
+export function explainStart({ command, cwd }: ToolCommand, error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  if (command.includes('\0')) return 'The command holds a NUL byte, which no command can: remove it.'
+  if (!isFolder(cwd)) return `There is no folder ${cwd} to run the command in.`
+  if (code === 'E2BIG') {
+    return `The command is too long to start (${Buffer.byteLength(command)} bytes). Write it to a file and run that file.`
+  }
+  return `The command could not be started: ${messageOf(error)}`
+}
+
+function start({ command, cwd, env, mark }: ToolCommand, pipe: PipePair | undefined): ChildProcess {
+  // A missing folder would be reported as a missing /bin/sh.
+  if (!isFolder(cwd)) throw new Error('no such folder')
+  const options = { cwd, env: { ...env, PWD: cwd, [markerName]: addMark(env[markerName], mark) }, detached: true }
+  if (pipe === undefined) {
+    return spawn('/bin/sh', [...merging, command], { ...options, stdio: ['ignore', 'pipe', 'ignore'] })
+  }
+  return spawn('/bin/sh', [...direct, command], { ...options, stdio: ['ignore', pipe.write, pipe.write] })
+}
+
+function hasStarted(child: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    child.once('spawn', () => resolve())
+    child.once('error', reject)
+  })
+}
+
+function exitOf(child: ChildProcess): Promise<Exit> {
+  return new Promise((resolve) => {
+    child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }))
+  })
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
+  }
+}
