@@ -1,6 +1,6 @@
 // Bundles the program: one file for each place where it starts (command line, library, worker threads, process helper).
 import { spawnSync } from 'node:child_process'
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -22,30 +22,73 @@ const banner = {
 const entries = {
   index: 'src/index.ts',
   cli: 'src/cli/main.ts',
+  'output-schema': 'src/cli/run/output-schema.ts',
   'worker-entry': 'src/workers/worker-entry.ts',
   'process-helper': 'src/supervisor/process-helper.ts',
 }
 
-/** Writes `dist/`; takes about half a second. */
+/** What the command line loads only when a command needs it stays a file of its own; of the library it never holds a copy. */
+const loadedLater = ['index', 'output-schema'].map((name) => ({
+  file: join(root, entries[name]),
+  path: `./${name}.js`,
+}))
+const separateFiles = {
+  name: 'separate-files',
+  setup({ onResolve }) {
+    onResolve({ filter: /\.ts$/ }, ({ path, resolveDir, kind }) => {
+      const later = kind === 'dynamic-import' && loadedLater.find(({ file }) => file === join(resolveDir, path))
+      return later ? { path: later.path, external: true } : undefined
+    })
+  },
+}
+
+/** Brings `dist/` up to date; takes about half a second. What can be built is built, then the first error is thrown. */
 export async function bundle() {
+  const beganAt = new Date()
   const present = Object.entries(entries).filter(([, file]) => existsSync(join(root, file)))
-  await build({
+  const piscinaWorker = require.resolve('piscina').replace(/[^/\\]+$/, 'worker.js')
+  mkdirSync(join(root, 'dist'), { recursive: true })
+  const builds = await Promise.allSettled([...present, ['worker', piscinaWorker]].map(bundleEntry))
+  const failed = builds.find(({ status }) => status === 'rejected')
+  if (failed !== undefined) throw failed.reason
+  stampBuild(beganAt)
+}
+
+async function bundleEntry([name, file]) {
+  const { outputFiles } = await build({
     absWorkingDir: root,
-    entryPoints: {
-      ...Object.fromEntries(present),
-      worker: require.resolve('piscina').replace(/[^/\\]+$/, 'worker.js'),
-    },
+    entryPoints: { [name]: file },
     outdir: 'dist',
     bundle: true,
+    write: false,
     platform: 'node',
     target: 'node20',
     format: 'esm',
     sourcemap: true,
     sourcesContent: false,
     legalComments: 'none',
+    // A native addon of piscina's, for thread priorities that we do not set; piscina does without when it is missing.
+    external: ['@napi-rs/nice'],
+    plugins: [separateFiles],
     banner,
     logLevel: 'warning',
   })
+  for (const output of outputFiles) replace(output.path, output.contents)
+}
+
+/** A program that starts meanwhile finds the old file or the new one, whole; what has not changed is left alone. */
+function replace(path, contents) {
+  if (existsSync(path) && Buffer.compare(readFileSync(path), contents) === 0) return
+  const fresh = `${path}.${process.pid}`
+  writeFileSync(fresh, contents, { mode: path.endsWith('cli.js') ? 0o755 : 0o644 })
+  renameSync(fresh, path)
+}
+
+/** What is edited during a build counts as newer than it. */
+function stampBuild(beganAt) {
+  const stamp = join(root, 'dist/.built')
+  writeFileSync(stamp, '')
+  utimesSync(stamp, beganAt, beganAt)
 }
 
 /** Writes `dist/types/`, the declarations of the library. */
