@@ -1,0 +1,4 @@
+/** The library; loaded when a command needs it, so that help and mistakes cost nothing. In `dist/` it stays a file of its own. */
+export function loadLibrary(): Promise<typeof import('../index.ts')> {
+  return import('../index.ts')
+}

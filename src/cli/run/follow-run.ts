@@ -1,0 +1,120 @@
+import type { RuntimeEvent } from '../../core/events.ts'
+import type { Run, RunFinished, Troupe } from '../../index.ts'
+import { type AskDesk, createAskDesk } from '../asks/ask-desk.ts'
+import { type ExitCode, exitCodeOfRun, exitCodes } from '../exit-codes.ts'
+import { type Io, isInteractive } from '../io.ts'
+import { loadLibrary } from '../load-library.ts'
+import { type RunOptions, troupeOptions } from '../options.ts'
+import { createProgress, type Progress, type ProgressKind } from '../progress/progress.ts'
+import { type SignalWatch, watchSignals } from '../signals.ts'
+import { jsonLine, stripControls } from '../terminal/sanitize.ts'
+import type { OutputSchema } from './output-schema.ts'
+import { endingLines, headerLines } from './run-lines.ts'
+
+/** What to run: `start` begins or continues a session of the troupe it is given. */
+export type RunPlan = { options: RunOptions; start(troupe: Troupe, schema: OutputSchema | undefined): Run }
+
+/** Runs and shows it: progress on stderr, the answer or the events on stdout. Returns the exit code. */
+export async function followRun(io: Io, { options, start }: RunPlan): Promise<ExitCode> {
+  const schema = await loadSchema(options)
+  const progress = createProgress({ kind: progressKind(io, options), screen: io.stderr, style: io.errorStyle })
+  const signals = watchSignals({ interactive: isInteractive(io), say: progress.note, exit: process.exit })
+  const desk = createDesk(io, options, progress, signals)
+  let troupe: Troupe | undefined
+  try {
+    const { createTroupe } = await loadLibrary()
+    troupe = await createTroupe({ ...troupeOptions(options), onAsk: desk?.ask })
+    for (const line of headerLines(troupe)) progress.note(line)
+    const finished = await follow(troupe, {
+      io,
+      options,
+      progress,
+      signals,
+      desk,
+      start: (live) => start(live, schema),
+    })
+    progress.close()
+    return report(io, finished, options, schema)
+  } finally {
+    progress.close()
+    desk?.close()
+    await troupe?.close()
+    signals.close()
+  }
+}
+
+async function loadSchema({ outputSchema }: RunOptions): Promise<OutputSchema | undefined> {
+  if (outputSchema === undefined) return undefined
+  const { loadOutputSchema } = await import('./output-schema.ts')
+  return await loadOutputSchema(outputSchema)
+}
+
+type Following = {
+  io: Io
+  options: RunOptions
+  progress: Progress
+  signals: SignalWatch
+  desk: AskDesk | undefined
+  start(troupe: Troupe): Run
+}
+
+async function follow(
+  troupe: Troupe,
+  { io, options, progress, signals, desk, start }: Following,
+): Promise<RunFinished> {
+  const events = troupe.events.subscribe((event) => {
+    if (options.json) printEvent(io, event)
+    if (event.type === 'permission.resolved') desk?.withdraw(event.id)
+    progress.take(event)
+  })
+  try {
+    const run = start(troupe)
+    signals.attach({ interrupt: () => quietly(run.interrupt()), cancel: () => quietly(run.cancel()) })
+    io.readerGone.addEventListener('abort', signals.cancel, { once: true })
+    return await run.finished
+  } finally {
+    io.readerGone.removeEventListener('abort', signals.cancel)
+    events.unsubscribe()
+  }
+}
+
+/** Stopping what has just ended is no failure; how the run ended is told by `finished`. */
+function quietly(stopped: Promise<void>): void {
+  stopped.catch(() => {})
+}
+
+function printEvent({ stdout, readerGone }: Io, event: RuntimeEvent): void {
+  if (!readerGone.aborted) stdout.write(`${jsonLine(event)}\n`)
+}
+
+/** Lines are updated in place only where nothing else writes on the same terminal. */
+function progressKind({ stdout, stderr, env }: Io, { json }: RunOptions): ProgressKind {
+  if (json) return stderr.isTTY && !stdout.isTTY && env.TERM !== 'dumb' ? 'live' : 'quiet'
+  return stderr.isTTY && env.TERM !== 'dumb' ? 'live' : 'plain'
+}
+
+/** A person is asked only where one sits; `allow` and `deny` leave nothing to ask. */
+function createDesk(io: Io, { permission }: RunOptions, progress: Progress, signals: SignalWatch): AskDesk | undefined {
+  if (!isInteractive(io) || permission === 'allow' || permission === 'deny') return undefined
+  return createAskDesk({
+    stdin: io.stdin,
+    screen: io.stderr,
+    style: io.errorStyle,
+    pause: progress.pause,
+    resume: progress.resume,
+    interrupt: signals.press,
+  })
+}
+
+/** The answer to stdout, what went wrong to stderr. */
+function report(io: Io, finished: RunFinished, { json }: RunOptions, schema: OutputSchema | undefined): ExitCode {
+  const checked = schema !== undefined && finished.status === 'done' ? schema.check(finished.text) : finished
+  if (!json && 'text' in checked && checked.text !== '' && !io.readerGone.aborted) {
+    io.stdout.write(`${stripControls(checked.text).trimEnd()}\n`)
+  }
+  for (const line of endingLines(finished)) io.stderr.write(`${line}\n`)
+  if ('text' in checked) return exitCodeOfRun(finished)
+  io.stderr.write(`troupe: the answer does not fit the schema: ${stripControls(checked.problem)}\n`)
+  io.stderr.write(`To see it: troupe show ${finished.root}\n`)
+  return exitCodes.failed
+}

@@ -1,0 +1,19 @@
+/** `950`, `1.2k`, `34k`, `1.5M`. */
+export function shortCount(count: number): string {
+  if (count < 1000) return String(count)
+  if (count < 9_950) return `${(count / 1000).toFixed(1)}k`
+  if (count < 999_500) return `${Math.round(count / 1000)}k`
+  return `${(count / 1e6).toFixed(1)}M`
+}
+
+/** `3 jobs`, `1 job`. */
+export function plural(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`
+}
+
+/** `0.8 s`, `12 s`, `3 min 5 s`. */
+export function duration(ms: number): string {
+  if (ms < 9_950) return `${(ms / 1000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1000)
+  return seconds < 60 ? `${seconds} s` : `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+}
