@@ -48,7 +48,8 @@ function createLiveProgress(screen: Screen, style: Style, now: () => number): Pr
     clearTimeout(pending)
     pending = undefined
     if (paused || view.rows.size === 0) return
-    area.draw(lines(screen.rows || 24))
+    // The line below the area, where the cursor rests, is on the screen as well.
+    area.draw(lines((screen.rows || 24) - 1))
   }
 
   function lines(maxLines: number): string[] {

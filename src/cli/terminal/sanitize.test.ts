@@ -21,7 +21,9 @@ test('newlines and tabs stay, a carriage return cannot overwrite what stands bef
 })
 
 test('no text at all brings a control character to the terminal', () => {
-  const hostile = fc.array(fc.oneof(fc.constantFrom('\x1b', '\x9b', ']', '[', '\x07', ';', '\\', '\r', 'm'), fc.string()))
+  const hostile = fc.array(
+    fc.oneof(fc.constantFrom('\x1b', '\x9b', ']', '[', '\x07', ';', '\\', '\r', 'm'), fc.string()),
+  )
   fc.assert(
     fc.property(hostile, (parts) => {
       expect(stripControls(parts.join(''))).not.toMatch(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/)
