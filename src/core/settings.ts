@@ -6,6 +6,8 @@ export type RunSettings = {
   permissionMode: PermissionMode
   /** Defaults, configuration and flags, in order of scope; an agent's own rules come on top. */
   rules: Rule[]
+  /** An agent file of an untrusted project can only narrow what the rules allow. */
+  projectTrusted: boolean
   toolset: 'auto' | 'full' | 'compact'
   maxDepth: number
   /** Set: wildcards removed from every child. Missing: `depthDefaults`, at the deepest level only. */

@@ -92,7 +92,7 @@ function createDecide({ task, seed }: Activation, workspace: Workspace) {
     // In mode `deny` the supervisor answers each ask at once, as it does when nobody is there.
     settings: { permissionMode: permissionMode === 'deny' ? 'ask' : permissionMode, rules },
     agentRules: seed.agent.permission,
-    agentMayLoosen: seed.agent.source.kind !== 'project',
+    agentMayLoosen: seed.agent.source.kind !== 'project' || task.settings.projectTrusted,
     grants: task.grants,
     dir: workspace.dir,
   })

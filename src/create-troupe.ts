@@ -1,0 +1,255 @@
+import { existsSync, realpathSync, statSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Observable } from 'rxjs'
+import type { AgentDefinition, Diagnostic, SkillDefinition } from './core/agent.ts'
+import { systemClock } from './core/clock.ts'
+import type { Config } from './core/config.ts'
+import { RuntimeError } from './core/errors.ts'
+import type { PermissionAsk, RuntimeEvent } from './core/events.ts'
+import type { AskId } from './core/ids.ts'
+import { parseSessionId } from './core/ids.ts'
+import type { ToolSpec } from './core/model.ts'
+import type { AskAnswer, PermissionMode } from './core/permission.ts'
+import type { RunSettings } from './core/settings.ts'
+import { loadAgents } from './definitions/load-agents.ts'
+import { loadConfig, rulesOf } from './definitions/load-config.ts'
+import { loadSkills } from './definitions/load-skills.ts'
+import { type AgentInput, parseAgentInput } from './definitions/parse-agent-input.ts'
+import { builtinAgentsDir, builtinSkillsDir, findWorktree, userConfigDir } from './definitions/paths.ts'
+import { spawnableFor } from './definitions/spawnable.ts'
+import { isTrusted } from './definitions/trust.ts'
+import type { JobRow } from './jobboard/create-board.ts'
+import { type ChosenModel, chooseModel } from './models/choose-model.ts'
+import { defaultRules } from './permissions/default-rules.ts'
+import { parseRuleFlag } from './permissions/flags.ts'
+import { createStore } from './store/create-store.ts'
+import { dataDir as defaultDataDir } from './store/data-dir.ts'
+import { createSupervisor, type Run } from './supervisor/create-supervisor.ts'
+import { createRegistry } from './tools/registry.ts'
+import { chooseToolset } from './tools/toolsets.ts'
+import { createInlineHost } from './workers/inline-host.ts'
+import { createThreadHost } from './workers/thread-host.ts'
+
+/** What a runtime is made from. Everything has a default; configuration files count below what is given here. */
+export type TroupeOptions = {
+  /** The workspace; default: the current folder. */
+  dir?: string
+  /** Where journals are kept; default: `TROUPE_HOME`, else the XDG state folder. */
+  dataDir?: string
+  /** `provider/name` or `scripted:FILE`; default: configuration, else the first local model that can call tools. */
+  model?: string
+  /** Agents besides those of Markdown files; the same name replaces. */
+  agents?: AgentInput[]
+  /** Counts over configuration files, key by key. */
+  config?: Partial<Config>
+  host?: 'threads' | 'inline'
+  /** Worker threads; default 2. */
+  workers?: number
+  /** How questions are decided; default `ask`. */
+  permission?: PermissionMode
+  /** Rules as `KEY:PATTERN`. */
+  allow?: string[]
+  deny?: string[]
+  /** Use the project's own configuration even if its folder is not trusted. */
+  trust?: boolean
+  /** Answers permission questions. Missing: they are denied at once. */
+  onAsk?: (ask: PermissionAsk) => Promise<AskAnswer>
+  /** Default: `process.env`. */
+  env?: NodeJS.ProcessEnv
+}
+
+/** What one run is asked to do. */
+export type RunOptions = {
+  prompt: string
+  /** Default: `lead`. */
+  agent?: string
+  /** A root session to continue, or the id of a new one. */
+  session?: string
+  maxTurns?: number
+  timeoutMs?: number
+}
+
+/** A runtime. It installs no signal handlers, never ends the process, writes nothing to the terminal. Close it. */
+export interface Troupe {
+  /** `slots` null: any number of requests at once. `note`: what a person should know of how it was chosen. */
+  readonly model: { ref: string; contextTokens: number; slots: number | null; note?: string }
+  readonly dir: string
+  readonly agents: AgentDefinition[]
+  readonly skills: SkillDefinition[]
+  readonly diagnostics: Diagnostic[]
+  /** One line each, such as that an untrusted project's configuration was left out. */
+  readonly notes: string[]
+  readonly events: Observable<RuntimeEvent>
+  run(options: RunOptions): Run
+  /** Goes on with a session: what was open in it, then the prompt. */
+  resume(session: string, prompt?: string): Run
+  asks(): PermissionAsk[]
+  answer(id: AskId, answer: AskAnswer): 'accepted' | 'gone'
+  jobs(root?: string): JobRow[]
+  /** The tools that an agent would see at a depth. */
+  tools(agent: string, depth: number): ToolSpec[]
+  close(): Promise<void>
+}
+
+/** Loads configuration, agents and skills, finds a model, and makes a runtime. Throws `RuntimeError`s that name the remedy. */
+export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe> {
+  const env = options.env ?? process.env
+  const dir = workspaceDir(options.dir)
+  const dataDir = options.dataDir ? resolve(options.dataDir) : defaultDataDir(env)
+  const worktree = findWorktree(dir)
+  const loaded = await loadAll({ options, env, dir, dataDir, worktree })
+  const { config, agents } = loaded
+  const chosen = await chooseModel(modelQuestion(options.model ?? config.model, config, env))
+  const settings = settingsOf(options, loaded)
+  const damages: string[] = []
+  const store = createStore({
+    dataDir,
+    clock: systemClock,
+    onDamage: ({ path, message }) => void damages.push(`${path}: ${message}`),
+  })
+  const supervisor = createSupervisor({
+    store,
+    clock: systemClock,
+    settings,
+    agents,
+    skills: loaded.skills,
+    readyModel: modelCache(chosen, config, env),
+    ...(options.model && { modelOverride: chosen.spec.profile.ref }),
+    permissionMode: settings.permissionMode,
+    ...(options.onAsk && { onAsk: options.onAsk }),
+    createHost(parts) {
+      const inline = (options.host ?? config.host) === 'inline'
+      return inline
+        ? createInlineHost(parts)
+        : createThreadHost({ ...parts, threads: options.workers ?? config.workers })
+    },
+  })
+
+  function agentNamed(name: string): AgentDefinition {
+    const agent = agents.get(name)
+    if (agent) return agent
+    const names = [...agents.keys()].join(', ')
+    throw new RuntimeError('unknown-agent', `There is no agent "${name}". There are: ${names}.`)
+  }
+
+  return {
+    model: {
+      ref: chosen.spec.profile.ref,
+      contextTokens: chosen.spec.profile.contextTokens,
+      slots: chosen.slots,
+      ...(chosen.note && { note: chosen.note }),
+    },
+    dir,
+    agents: [...agents.values()],
+    skills: loaded.skills,
+    diagnostics: loaded.diagnostics,
+    notes: [...loaded.notes, ...damages],
+    events: supervisor.events$,
+    run({ prompt, agent = 'lead', session, maxTurns, timeoutMs }) {
+      const limits = { ...(maxTurns && { maxTurns }), ...(timeoutMs && { timeoutMs }) }
+      const found = agentNamed(agent)
+      return supervisor.run({ prompt, agent: found, model: refFor(found), dir, limits, ...(session && { session }) })
+    },
+    resume(session, prompt) {
+      const known = store.findRoot(parseSessionId(session))
+      if (!known)
+        throw new RuntimeError('unknown-session', `There is no session ${session}. List them: troupe sessions`)
+      return supervisor.run({
+        ...(prompt && { prompt }),
+        agent: agentNamed('lead'),
+        model: chosen.spec.profile.ref,
+        dir,
+        session,
+      })
+    },
+    asks: supervisor.asks,
+    answer: supervisor.answer,
+    jobs: (root) => supervisor.board.rows(root),
+    tools(name, depth) {
+      const agent = agentNamed(name)
+      const toolset = chooseToolset(agent.toolset, settings.toolset, chosen.spec.profile.parameters)
+      const spawnable = spawnableFor(agent, [...agents.values()])
+      return createRegistry({ agent, depth, settings, toolset, spawnable, skills: loaded.skills }).specs()
+    },
+    async close() {
+      await supervisor.close()
+      await store.close()
+    },
+  }
+
+  function refFor(agent: AgentDefinition): string {
+    return options.model ? chosen.spec.profile.ref : (agent.model ?? chosen.spec.profile.ref)
+  }
+}
+
+function workspaceDir(dir = process.cwd()): string {
+  const path = resolve(dir)
+  if (!existsSync(path) || !statSync(path).isDirectory()) {
+    throw new RuntimeError('bad-usage', `There is no folder ${path}. Give an existing one with --dir.`)
+  }
+  return realpathSync(path)
+}
+
+type LoadRequest = { options: TroupeOptions; env: NodeJS.ProcessEnv; dir: string; dataDir: string; worktree: string }
+
+async function loadAll({ options, env, dir, dataDir, worktree }: LoadRequest) {
+  const configDir = userConfigDir(env)
+  const trusted = options.trust === true || (await isTrusted(dataDir, worktree))
+  const [loaded, agents, skills] = await Promise.all([
+    loadConfig({ worktree, userConfigDir: configDir, trusted }),
+    loadAgents({ dir, worktree, userConfigDir: configDir, builtinDir: builtinAgentsDir() }),
+    loadSkills({ dir, worktree, userConfigDir: configDir, builtinDir: builtinSkillsDir() }),
+  ])
+  const given = (options.agents ?? []).map(parseAgentInput)
+  return {
+    trusted,
+    config: { ...loaded.config, ...options.config } satisfies Config,
+    configRules: [...loaded.rules, ...rulesOf(options.config?.permission ?? {}, 'user')],
+    agents: new Map([...agents.agents, ...given].map((agent) => [agent.name, agent])),
+    skills: skills.skills,
+    diagnostics: [...loaded.diagnostics, ...agents.diagnostics, ...skills.diagnostics],
+    notes: loaded.ignored ? [loaded.ignored] : [],
+  }
+}
+
+function settingsOf(
+  options: TroupeOptions,
+  { config, configRules, trusted }: Awaited<ReturnType<typeof loadAll>>,
+): RunSettings {
+  const flags = [
+    ...(options.allow ?? []).map((text) => parseRuleFlag(text, 'allow')),
+    ...(options.deny ?? []).map((text) => parseRuleFlag(text, 'deny')),
+  ]
+  return {
+    permissionMode: options.permission ?? 'ask',
+    rules: [...defaultRules, ...configRules, ...flags],
+    projectTrusted: trusted,
+    toolset: config.toolset,
+    maxDepth: config.maxDepth ?? (config.denyAtDepth ? 3 : 1),
+    ...(config.denyAtDepth && { denyAtDepth: config.denyAtDepth }),
+    limits: config.limits,
+  }
+}
+
+function modelQuestion(ref: string | undefined, { servers }: Config, env: NodeJS.ProcessEnv) {
+  return { ...(ref !== undefined && { ref }), servers, env, rehearsalPath: packageFile('examples/rehearsal.yaml') }
+}
+
+/** A file of the package, from `src/` as well as from the bundle in `dist/`: both lie one level below it. */
+function packageFile(path: string): string {
+  return fileURLToPath(new URL(`../${path}`, import.meta.url))
+}
+
+/** Each model is looked up once. A failed look-up is not kept: the server may come back. */
+function modelCache(chosen: ChosenModel, config: Config, env: NodeJS.ProcessEnv) {
+  const known = new Map<string, Promise<ChosenModel>>([[chosen.spec.profile.ref, Promise.resolve(chosen)]])
+  return (ref: string): Promise<ChosenModel> => {
+    const found = known.get(ref)
+    if (found) return found
+    const looked = chooseModel(modelQuestion(ref, config, env))
+    known.set(ref, looked)
+    looked.catch(() => known.delete(ref))
+    return looked
+  }
+}

@@ -1,0 +1,12 @@
+/** The public API of Troupe. */
+export type { AgentDefinition, AgentLimits, Diagnostic, SkillDefinition } from './core/agent.ts'
+export { type Config, configSchema } from './core/config.ts'
+export { type ErrorData, RuntimeError } from './core/errors.ts'
+export type { EventBody, JobState, PermissionAsk, RunJob, RunStatus, RuntimeEvent } from './core/events.ts'
+export type { AskId, CallId, JobId, SessionId } from './core/ids.ts'
+export type { JsonSchema, ModelProfile, ToolSpec, Usage } from './core/model.ts'
+export type { Action, AskAnswer, AskKind, PermissionMode, Rule } from './core/permission.ts'
+export type { EndState, JobResult, JournalRecord, Todo } from './core/records.ts'
+export { createTroupe, type RunOptions, type Troupe, type TroupeOptions } from './create-troupe.ts'
+export type { Run } from './supervisor/create-supervisor.ts'
+export type { RunFinished } from './supervisor/runs.ts'

@@ -1,0 +1,96 @@
+import type { ErrorData } from '../core/errors.ts'
+import type { EndState, JobResult } from '../core/records.ts'
+import { deliveryKey, fold } from '../session/fold.ts'
+import { lastAnswer } from '../session/next-step.ts'
+import type { Kernel } from './kernel.ts'
+import { callResultOf, resultForParent } from './result-for-parent.ts'
+import { openJobs, refOf, type SessionEntry } from './session-entry.ts'
+
+type EndedHow = { state: Exclude<EndState, 'completed'>; error?: ErrorData }
+
+/** Ends sessions and hands their results on. */
+export type Finishing = {
+  /** Looks whether an idle session is over: nothing waits and every job under it is delivered. */
+  settle(entry: SessionEntry): void
+  /** Ends a session that cannot go on, and all under it. Text: what it had. */
+  end(entry: SessionEntry, how: EndedHow): Promise<void>
+  /** Hands an ended child's result to its parent, once. */
+  deliver(child: SessionEntry): void
+}
+
+const maxResultChars = { full: 30_000, compact: 20_000 }
+
+export function createFinishing(kernel: Kernel): Finishing {
+  function settle(entry: SessionEntry): void {
+    if (entry.status !== 'idle' || entry.stopping || kernel.closing) return
+    if (entry.waiting.size > 0) return kernel.placement.wake(entry)
+    if (openJobs(entry).length > 0) return
+    if (entry.seed.parent) finish(entry, { state: 'completed', text: entry.text })
+    else kernel.runs.finish(entry, 'done')
+  }
+
+  function end(
+    entry: SessionEntry,
+    { state, error }: { state: Exclude<EndState, 'completed'>; error?: ErrorData },
+  ): void {
+    kernel.stopping.stopChildren(entry)
+    const text = kernel.partials.textOf(entry.seed.session) ?? lastAnswer(fold(kernel.store.read(refOf(entry))))
+    finish(entry, { state, text, ...(error && { error }) })
+    if (!entry.seed.parent) kernel.runs.finish(entry, state === 'limit' || state === 'timed_out' ? 'limit' : 'failed')
+  }
+
+  function finish(entry: SessionEntry, { state, text, error }: Pick<JobResult, 'state' | 'text' | 'error'>): void {
+    const { usage, turn: turns, generation } = entry
+    const result: JobResult = { state, text, usage: { ...usage }, turns, ...(error && { error: briefError(error) }) }
+    kernel.record(entry, [{ type: 'session.ended', generation, result }])
+    kernel.asks.withdraw(entry)
+    void kernel.processes.kill(entry.seed.session)
+    if (entry.seed.parent) deliver(entry)
+  }
+
+  function deliver(child: SessionEntry): void {
+    const parent = kernel.parentOf(child)
+    const row = parent?.jobs.get(child.seed.parent?.job ?? ('' as never))
+    if (!parent || !row || !child.end) return
+    const { job, alias, agent, generation, call, background } = row
+    if (parent.received.has(deliveryKey(job, generation))) return
+    const result = resultForParent(child.end, alias, maxChars())
+    kernel.emit(child, {
+      type: 'job.finished',
+      job,
+      alias,
+      agent,
+      generation,
+      state: result.state,
+      text: result.text,
+      usage: result.usage,
+    })
+    if (parent.status === 'ended' || parent.stopping) {
+      kernel.record(parent, [{ type: 'result.undeliverable', job, generation, result }])
+      return
+    }
+    if (background) {
+      kernel.record(parent, [
+        { type: 'message.received', message: { kind: 'result', job, alias, agent, generation, result } },
+      ])
+    } else {
+      const durationMs = 0
+      const delivered = { job, generation, state: result.state }
+      kernel.record(parent, [
+        { type: 'call.finished', call, result: callResultOf(result, alias), durationMs, job: delivered },
+      ])
+    }
+    if (!background || parent.status !== 'suspended') kernel.placement.wake(parent)
+  }
+
+  function maxChars(): number {
+    return maxResultChars[kernel.options.settings.toolset === 'compact' ? 'compact' : 'full']
+  }
+
+  return { settle, end, deliver }
+}
+
+/** Stacks stay out of journals of parents: they are ours, not the model's. */
+function briefError({ code, message }: ErrorData): ErrorData {
+  return { code, message }
+}

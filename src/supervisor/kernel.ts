@@ -1,0 +1,140 @@
+import type { AgentDefinition, SkillDefinition } from '../core/agent.ts'
+import type { Clock } from '../core/clock.ts'
+import { RuntimeError } from '../core/errors.ts'
+import type { EventBody, PermissionAsk } from '../core/events.ts'
+import type { SessionId } from '../core/ids.ts'
+import type { ModelSpec } from '../core/model.ts'
+import type { AskAnswer, PermissionMode } from '../core/permission.ts'
+import type { JournalRecord, RecordBody } from '../core/records.ts'
+import type { RunSettings } from '../core/settings.ts'
+import { changesOf } from '../jobboard/changes-of.ts'
+import type { Board } from '../jobboard/create-board.ts'
+import type { Store } from '../store/create-store.ts'
+import type { Host } from '../workers/host.ts'
+import type { Asks } from './asks.ts'
+import type { EventStream } from './event-stream.ts'
+import { eventsOf } from './events-of.ts'
+import type { Finishing } from './finish.ts'
+import type { Launching } from './launch.ts'
+import type { Locks } from './locks.ts'
+import type { createPartials } from './partials.ts'
+import type { Placement } from './placement.ts'
+import type { Processes } from './processes.ts'
+import type { Runs } from './runs.ts'
+import { newEntry, refOf, type SessionEntry, summarise } from './session-entry.ts'
+import type { Slots } from './slots.ts'
+import type { Stopping } from './stop.ts'
+
+/** A model ready for use: how to reach it, and how many requests its server takes at once. */
+export type ReadyModel = { spec: ModelSpec; slots: number | null }
+
+/** What the supervisor is given. */
+export type SupervisorOptions = {
+  store: Store
+  clock: Clock
+  settings: RunSettings
+  agents: ReadonlyMap<string, AgentDefinition>
+  skills: SkillDefinition[]
+  /** Resolves a model reference; rejects with a `RuntimeError` that names the remedy. */
+  readyModel(ref: string): Promise<ReadyModel>
+  /** A model asked for by flag: also counts for sessions that were begun with another one. */
+  modelOverride?: string
+  permissionMode: PermissionMode
+  /** A person, or code in its place. Missing: asks are denied at once. */
+  onAsk?: (ask: PermissionAsk) => Promise<AskAnswer>
+  createHost(options: Parameters<typeof import('../workers/inline-host.ts').createInlineHost>[0]): Host
+}
+
+/** The parts of the supervisor, and the one way to add a record. */
+export type Kernel = {
+  options: SupervisorOptions
+  store: Store
+  clock: Clock
+  board: Board
+  stream: EventStream
+  entries: Map<SessionId, SessionEntry>
+  host: Host
+  locks: Locks
+  slots: Slots
+  processes: Processes
+  partials: ReturnType<typeof createPartials>
+  placement: Placement
+  launching: Launching
+  finishing: Finishing
+  asks: Asks
+  stopping: Stopping
+  runs: Runs
+  closing: boolean
+  /** Appends records to a session's journal, then takes them into summary, board and events. */
+  record(entry: SessionEntry, bodies: RecordBody[]): JournalRecord[]
+  emit(entry: SessionEntry, body: EventBody): void
+  entry(session: SessionId): SessionEntry
+  parentOf(entry: SessionEntry): SessionEntry | undefined
+  childrenOf(entry: SessionEntry): SessionEntry[]
+  /** The session and all under it, parents first. */
+  treeOf(entry: SessionEntry): SessionEntry[]
+}
+
+/** The kernel without its parts, which `createSupervisor` fills in. */
+export function createKernel(base: Pick<Kernel, 'options' | 'store' | 'clock' | 'board' | 'stream'>): Kernel {
+  const entries = new Map<SessionId, SessionEntry>()
+  const kernel: Omit<Kernel, keyof Parts> = {
+    ...base,
+    entries,
+    closing: false,
+    emit: (entry, body) => base.stream.emit(refOf(entry), body),
+    record(entry, bodies) {
+      const records = base.store.append(refOf(entry), bodies)
+      for (const record of records) takeRecord(base, entry, record)
+      if (entry.status === 'active') entry.recent.push(...records)
+      return records
+    },
+    entry(session) {
+      const entry = entries.get(session)
+      if (entry) return entry
+      throw new RuntimeError('unknown-session', `There is no session ${session} here. List them: troupe sessions`)
+    },
+    parentOf: ({ seed }) => seed.parent && entries.get(seed.parent.session),
+    childrenOf: (entry) => [...entry.jobs.keys()].flatMap((job) => entries.get(job as string as SessionId) ?? []),
+    treeOf(entry) {
+      return [entry, ...this.childrenOf(entry).flatMap((child) => this.treeOf(child))]
+    },
+  }
+  return kernel as Kernel
+}
+
+type Parts = Pick<
+  Kernel,
+  | 'host'
+  | 'locks'
+  | 'slots'
+  | 'processes'
+  | 'partials'
+  | 'placement'
+  | 'launching'
+  | 'finishing'
+  | 'asks'
+  | 'stopping'
+  | 'runs'
+>
+
+/** An entry made from records that are in the journal already. */
+export function entryFromRecords(records: JournalRecord[]): SessionEntry | undefined {
+  const first = records[0]
+  if (first?.type !== 'session.created') return undefined
+  const entry = newEntry(first.seed)
+  for (const record of records) summarise(entry, record)
+  return entry
+}
+
+/** Tells the board and the outside of a record. */
+function takeRecord(
+  { board, stream }: Pick<Kernel, 'board' | 'stream'>,
+  entry: SessionEntry,
+  record: JournalRecord,
+): void {
+  const ref = refOf(entry)
+  const taken = summarise(entry, record)
+  for (const change of changesOf(record, ref)) board.apply(change)
+  for (const event of eventsOf(entry, record, taken)) stream.emit(ref, event)
+}

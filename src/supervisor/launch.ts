@@ -1,0 +1,107 @@
+import type { AgentDefinition } from '../core/agent.ts'
+import { childSessionId, type JobId, type SessionId } from '../core/ids.ts'
+import type { LaunchReply, LaunchRequest } from '../core/messages.ts'
+import type { RecordBody, SessionSeed } from '../core/records.ts'
+import { spawnableFor } from '../definitions/spawnable.ts'
+import type { Kernel } from './kernel.ts'
+import { type ChildEntry, newEntry, nextAlias, type SessionEntry } from './session-entry.ts'
+
+const maxChildrenOfTree = 1000
+
+/** Starts children. */
+export type Launching = {
+  /** Answers a worker's `task` call; the same call again (after a crash) finds the job it had started. */
+  launch(entry: SessionEntry, request: LaunchRequest): LaunchReply
+  /** Makes the child's session of a launched job; also after a crash between the two. */
+  createChild(parent: SessionEntry, launched: Launched): SessionEntry
+}
+
+export type Launched = { seed: SessionSeed; prompt: string }
+
+export function createLaunching(kernel: Kernel): Launching {
+  function launch(entry: SessionEntry, request: LaunchRequest): LaunchReply {
+    const known = [...entry.jobs.values()].find(({ call }) => call === request.call)
+    if (known) return answerAgain(entry, known)
+    const agent = kernel.options.agents.get(request.agent)
+    const refused = refusal(kernel, entry, agent, request)
+    if (refused !== undefined || !agent) return { records: [], refused: refused ?? '' }
+    const alias = nextAlias(entry, agent.name)
+    const seed = childSeed(entry, agent, { ...request, alias })
+    const { prompt, background, call, description } = request
+    const job = seed.session as string as JobId
+    const launched: RecordBody = {
+      type: 'job.launched',
+      job,
+      alias,
+      generation: 1,
+      call,
+      background,
+      prompt,
+      seed,
+      ...(description && { description }),
+    }
+    const records = kernel.record(entry, [launched])
+    kernel.host.warm()
+    kernel.placement.wake(createChild(entry, { seed, prompt }))
+    return { records: records.length > 0 ? entry.recent.filter(({ seq }) => seq > request.lastSeq) : [], alias }
+  }
+
+  function answerAgain(entry: SessionEntry, { alias }: ChildEntry): LaunchReply {
+    return { records: [...entry.recent], alias }
+  }
+
+  function createChild(parent: SessionEntry, { seed, prompt }: Launched): SessionEntry {
+    const child = newEntry(seed)
+    kernel.entries.set(seed.session, child)
+    child.fresh = kernel.record(child, [
+      { type: 'session.created', version: 1, seed: { ...seed, root: parent.seed.root } },
+      { type: 'message.received', message: { kind: 'user', text: prompt } },
+    ])
+    return child
+  }
+
+  return { launch, createChild }
+}
+
+function childSeed(
+  parent: SessionEntry,
+  agent: AgentDefinition,
+  { alias, call, maxTurns, timeoutMs }: LaunchRequest & { alias: string },
+): SessionSeed {
+  const { session, root, depth, model, dir } = parent.seed
+  const id = childSessionId(session, alias)
+  return {
+    session: id,
+    root,
+    parent: { session, job: id as string as JobId, call, alias },
+    depth: depth + 1,
+    agent,
+    model: agent.model ?? model,
+    dir,
+    limits: { ...agent.limits, ...(maxTurns && { maxTurns }), ...(timeoutMs && { timeoutMs }) },
+  }
+}
+
+/** Why a launch is refused, as a text for the model; `undefined` if nothing speaks against it. */
+function refusal(
+  kernel: Kernel,
+  entry: SessionEntry,
+  agent: AgentDefinition | undefined,
+  request: LaunchRequest,
+): string | undefined {
+  const { settings, agents } = kernel.options
+  const possible = spawnableFor(entry.seed.agent, [...agents.values()]).map(({ name }) => name)
+  if (!agent || !possible.includes(agent.name)) {
+    return `There is no sub-agent "${request.agent}" for you. You may send: ${possible.join(', ')}.`
+  }
+  if (entry.seed.depth >= settings.maxDepth) {
+    return `Sub-agents may not be nested deeper than ${settings.maxDepth}. Do this part of the work yourself.`
+  }
+  if (request.job !== undefined) {
+    return `Continuing a finished job is not possible yet. Send a new sub-agent and give it what it needs in its prompt.`
+  }
+  const limit = settings.limits.maxChildren ?? maxChildrenOfTree
+  const total = kernel.treeOf(kernel.entry(entry.seed.root as SessionId)).length - 1
+  if (total >= limit) return `This run has started ${total} sub-agents, its limit. Finish with the results you have.`
+  return undefined
+}

@@ -1,0 +1,43 @@
+import type { Clock } from '../core/clock.ts'
+import type { EventBody } from '../core/events.ts'
+import type { SessionId } from '../core/ids.ts'
+
+type Partial = { turn: number; text: string; cancel: () => void }
+
+const everyMs = 1000
+
+/** Gathers the text of replies that stream, and hands it on about once a second, so that a crash loses little of it. */
+export function createPartials(clock: Clock, write: (session: SessionId, turn: number, text: string) => void) {
+  const open = new Map<SessionId, Partial>()
+
+  function schedule(session: SessionId): () => void {
+    return clock.after(everyMs, () => {
+      const partial = open.get(session)
+      if (!partial) return
+      write(session, partial.turn, partial.text)
+      partial.cancel = schedule(session)
+    })
+  }
+
+  function drop(session: SessionId): void {
+    open.get(session)?.cancel()
+    open.delete(session)
+  }
+
+  return {
+    add(session: SessionId, event: Extract<EventBody, { type: 'text.delta' }>): void {
+      const partial = open.get(session)
+      if (partial?.turn === event.turn) {
+        partial.text += event.text
+        return
+      }
+      drop(session)
+      open.set(session, { turn: event.turn, text: event.text, cancel: schedule(session) })
+    },
+    textOf: (session: SessionId): string | undefined => open.get(session)?.text,
+    drop,
+    close(): void {
+      for (const session of [...open.keys()]) drop(session)
+    },
+  }
+}

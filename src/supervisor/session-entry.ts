@@ -1,0 +1,195 @@
+import type { AskId, CallId, JobId, SessionId, WorkerId } from '../core/ids.ts'
+import type { Usage } from '../core/model.ts'
+import type { Rule } from '../core/permission.ts'
+import type { EndState, JobResult, JournalRecord, Message, SessionSeed } from '../core/records.ts'
+import { deliveryKey } from '../session/fold.ts'
+
+/** A job as its parent's entry knows it. */
+export type ChildEntry = {
+  job: JobId
+  alias: string
+  agent: string
+  generation: number
+  call: CallId
+  background: boolean
+  delivered: boolean
+  /** How it ended; also set when its result was kept as undeliverable. */
+  state?: EndState
+}
+
+/**
+ * What the main thread knows of a session: a summary, kept by `summarise` from every record. Its history stays in the
+ * journal; an activation folds it.
+ */
+export type SessionEntry = {
+  seed: SessionSeed
+  status: 'idle' | 'queued' | 'active' | 'suspended' | 'ended'
+  /** Nothing is to be started for it any more: it is being stopped. */
+  stopping: boolean
+  epoch: number
+  worker?: WorkerId
+  lastSeq: number
+  turn: number
+  generation: number
+  /** The whole journal of a session that has not been activated yet: saves reading it back. */
+  fresh?: JournalRecord[]
+  /** Records appended since the present activation began and not yet seen by its worker. */
+  recent: JournalRecord[]
+  /** Messages that no turn has taken, by seq. */
+  waiting: Map<number, Message>
+  /** Every result placed or waiting, by `job#generation`. */
+  received: Set<string>
+  jobs: Map<JobId, ChildEntry>
+  asks: Set<AskId>
+  /** Side-effecting calls that have begun and have no result. */
+  started: Set<CallId>
+  /** Canonical tool names of the calls of the last assistant message. */
+  tools: Map<CallId, string>
+  grants: Rule[]
+  /** Text of the last answer, known when it is idle. */
+  text: string
+  usage: Usage
+  restarts: number
+  end?: JobResult
+}
+
+/** An entry for a session that has no records yet. */
+export function newEntry(seed: SessionSeed): SessionEntry {
+  return {
+    seed,
+    status: 'idle',
+    stopping: false,
+    epoch: 0,
+    lastSeq: 0,
+    turn: 0,
+    generation: 1,
+    recent: [],
+    waiting: new Map(),
+    received: new Set(),
+    jobs: new Map(),
+    asks: new Set(),
+    started: new Set(),
+    tools: new Map(),
+    grants: [],
+    text: '',
+    usage: { inputTokens: 0, outputTokens: 0 },
+    restarts: 0,
+  }
+}
+
+/** Takes one record into the summary; returns the messages that a turn has taken with it. */
+export function summarise(entry: SessionEntry, record: JournalRecord): Message[] {
+  entry.lastSeq = record.seq
+  if (record.type === 'turn.started') return startTurn(entry, record)
+  take(entry, record)
+  return []
+}
+
+function startTurn(entry: SessionEntry, record: Extract<JournalRecord, { type: 'turn.started' }>): Message[] {
+  entry.turn = record.turn
+  entry.epoch = Math.max(entry.epoch, record.epoch)
+  const taken = record.consumed.flatMap((seq) => entry.waiting.get(seq) ?? [])
+  for (const seq of record.consumed) entry.waiting.delete(seq)
+  for (const message of taken) {
+    if (message.kind === 'result') markDelivered(entry, { ...message, state: message.result.state })
+  }
+  return taken
+}
+
+function take(entry: SessionEntry, record: JournalRecord): void {
+  switch (record.type) {
+    case 'message.received':
+      if (record.message.kind === 'result') {
+        entry.received.add(deliveryKey(record.message.job, record.message.generation))
+      } else if (entry.status === 'ended') {
+        entry.status = 'idle'
+        entry.generation += 1
+        entry.end = undefined
+      }
+      entry.waiting.set(record.seq, record.message)
+      return
+    case 'assistant.message':
+      if (record.text !== '') entry.text = record.text
+      entry.usage.inputTokens += record.usage.inputTokens
+      entry.usage.outputTokens += record.usage.outputTokens
+      entry.tools = new Map(record.calls.map(({ id, tool }) => [id, tool]))
+      return
+    case 'turn.interrupted':
+      entry.started.clear()
+      entry.asks.clear()
+      return
+    case 'call.started':
+      entry.started.add(record.call)
+      return
+    case 'call.finished':
+      entry.started.delete(record.call)
+      if (record.job) markDelivered(entry, record.job)
+      return
+    case 'ask.requested':
+      entry.asks.add(record.id)
+      return
+    case 'ask.resolved':
+      entry.asks.delete(record.id)
+      return
+    case 'grant.added':
+      entry.grants.push(record.rule)
+      return
+    case 'job.launched': {
+      const { job, alias, generation, call, background, seed } = record
+      entry.jobs.set(job, { job, alias, agent: seed.agent.name, generation, call, background, delivered: false })
+      return
+    }
+    case 'job.moved': {
+      const child = entry.jobs.get(record.job)
+      if (child?.generation === record.generation) child.background = true
+      return
+    }
+    case 'result.undeliverable':
+      markDelivered(entry, { job: record.job, generation: record.generation, state: record.result.state })
+      return
+    case 'session.ended':
+      if (record.generation !== entry.generation) return
+      entry.status = 'ended'
+      entry.end = record.result
+      entry.started.clear()
+      entry.asks.clear()
+      return
+  }
+}
+
+function markDelivered(
+  entry: SessionEntry,
+  { job, generation, state }: { job: JobId; generation: number; state: EndState },
+): void {
+  entry.received.add(deliveryKey(job, generation))
+  const child = entry.jobs.get(job)
+  if (child?.generation !== generation) return
+  child.delivered = true
+  child.state = state
+}
+
+/** Jobs that are not over, or whose result the session has not taken up. */
+export function openJobs(entry: SessionEntry): ChildEntry[] {
+  return [...entry.jobs.values()].filter(({ delivered }) => !delivered)
+}
+
+export function isChild(entry: SessionEntry): entry is SessionEntry & { seed: SessionSeed & { parent: object } } {
+  return entry.seed.parent !== undefined
+}
+
+/** The next alias for an agent: its first three letters and a counter per parent. */
+export function nextAlias(entry: SessionEntry, agent: string): string {
+  const letters =
+    agent
+      .toLowerCase()
+      .replace(/[^a-z0-9]/g, '')
+      .slice(0, 3) || 'job'
+  const taken = [...entry.jobs.values()].filter(({ alias }) => alias.replace(/-\d+$/, '') === letters)
+  return `${letters}-${taken.length + 1}`
+}
+
+export type SessionIds = { root: SessionId; session: SessionId }
+
+export function refOf({ seed }: SessionEntry): SessionIds {
+  return { root: seed.root, session: seed.session }
+}

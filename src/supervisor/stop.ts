@@ -1,0 +1,122 @@
+import type { JobResult } from '../core/records.ts'
+import { deliveryKey, fold } from '../session/fold.ts'
+import { lastAnswer } from '../session/next-step.ts'
+import type { Kernel } from './kernel.ts'
+import { callResultOf } from './result-for-parent.ts'
+import { openJobs, refOf, type SessionEntry } from './session-entry.ts'
+
+/** The ways to stop; none of them starts a turn of a parent. */
+export type Stopping = {
+  /** Stops the present turn of a session; jobs in the background go on, foreground ones move there. */
+  interrupt(entry: SessionEntry, reason: string): Promise<void>
+  /** Stops a session and all under it. The root stays usable; children end as `cancelled`. */
+  cancelTree(entry: SessionEntry, reason: string): Promise<void>
+  /** Stops everything under a session that ends by itself. */
+  stopChildren(entry: SessionEntry): Promise<void>
+}
+
+/** How long a worker may take to give a cancelled session back before it is fenced off. */
+const patienceMs = 3000
+
+export function createStopping(kernel: Kernel): Stopping {
+  async function interrupt(entry: SessionEntry, reason: string): Promise<void> {
+    if (entry.stopping) return
+    entry.stopping = true
+    try {
+      moveForeground(entry)
+      await takeBack(entry)
+      if (entry.status !== 'ended') kernel.record(entry, [{ type: 'turn.interrupted', turn: entry.turn, reason }])
+    } finally {
+      entry.stopping = false
+    }
+    kernel.finishing.settle(entry)
+  }
+
+  async function cancelTree(entry: SessionEntry, reason: string): Promise<void> {
+    const tree = kernel.treeOf(entry).filter(({ stopping, status }) => !stopping && status !== 'ended')
+    for (const one of tree) one.stopping = true
+    await Promise.all(tree.map(takeBack))
+    for (const one of tree.toReversed()) closeOne(one, one === entry, reason)
+    for (const one of tree) one.stopping = false
+  }
+
+  /** The session runs nowhere any more: its worker gave it back or is fenced off, its tool processes are gone. */
+  async function takeBack(entry: SessionEntry): Promise<void> {
+    kernel.asks.withdraw(entry)
+    if (entry.status === 'active') {
+      const given = kernel.placement.inactive(entry)
+      if (entry.worker) kernel.host.cancel(entry.worker, { session: entry.seed.session, epoch: entry.epoch })
+      await Promise.race([given, patience()])
+      if (entry.status === 'active') fenceOff(entry)
+    } else if (entry.status === 'queued') {
+      entry.status = 'idle'
+    }
+    await kernel.processes.kill(entry.seed.session)
+  }
+
+  /** The worker did not answer: from now on its epoch is an old one. Its locks go with the worker. */
+  function fenceOff(entry: SessionEntry): void {
+    entry.epoch += 1
+    entry.status = 'idle'
+    entry.worker = undefined
+    entry.recent = []
+  }
+
+  function patience(): Promise<void> {
+    return new Promise((resolve) => kernel.clock.after(patienceMs, resolve))
+  }
+
+  function closeOne(entry: SessionEntry, isTop: boolean, reason: string): void {
+    if (entry.status === 'ended') return
+    keepUndeliverable(entry)
+    if (entry.seed.parent) endCancelled(entry, reason, isTop)
+    else kernel.record(entry, [{ type: 'turn.interrupted', turn: entry.turn, reason }])
+  }
+
+  function endCancelled(entry: SessionEntry, reason: string, isTop: boolean): void {
+    const text = lastAnswer(fold(kernel.store.read(refOf(entry))))
+    const { usage, turn: turns, generation } = entry
+    const error = { code: 'cancelled', message: reason }
+    const result: JobResult = { state: 'cancelled', text, error, usage: { ...usage }, turns }
+    kernel.record(entry, [{ type: 'session.ended', generation, result }])
+    if (isTop) kernel.finishing.deliver(entry)
+  }
+
+  /** Results of a stopped session's jobs have no turn to go to: they stay in its journal for people. */
+  function keepUndeliverable(entry: SessionEntry): void {
+    for (const { job, generation, alias, agent } of openJobs(entry)) {
+      const child = kernel.entries.get(job as never)
+      if (!child?.end || entry.received.has(deliveryKey(job, generation))) continue
+      const result = child.end
+      const { state, text, usage } = result
+      kernel.emit(child, { type: 'job.finished', job, alias, agent, generation, state, text, usage })
+      kernel.record(entry, [{ type: 'result.undeliverable', job, generation, result }])
+    }
+  }
+
+  function moveForeground(entry: SessionEntry): void {
+    for (const { job, generation, background, call, alias } of openJobs(entry)) {
+      if (background) continue
+      const text = `This turn was stopped. ${alias} goes on in the background; its result will come as sub_agent_result.`
+      const result = {
+        ...callResultOf({ state: 'completed', text, usage: noUsage, turns: 0 }, alias),
+        how: 'interrupted' as const,
+      }
+      kernel.record(entry, [
+        { type: 'job.moved', job, generation },
+        { type: 'call.finished', call, result, durationMs: 0 },
+      ])
+    }
+  }
+
+  return {
+    interrupt,
+    cancelTree,
+    async stopChildren(entry) {
+      const running = kernel.childrenOf(entry).filter(({ status }) => status !== 'ended')
+      await Promise.all(running.map((child) => cancelTree(child, 'The agent that sent it has ended.')))
+    },
+  }
+}
+
+const noUsage = { inputTokens: 0, outputTokens: 0 }

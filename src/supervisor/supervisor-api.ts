@@ -1,0 +1,105 @@
+import { RuntimeError } from '../core/errors.ts'
+import type { SessionId } from '../core/ids.ts'
+import type { Fence, SupervisorApi } from '../core/messages.ts'
+import type { JournalRecord } from '../core/records.ts'
+import { transcriptText } from '../session/transcript.ts'
+import type { Kernel } from './kernel.ts'
+import { refOf, type SessionEntry } from './session-entry.ts'
+
+/** What workers may ask of the main thread. Every call is fenced by its epoch. */
+export function createSupervisorApi(kernel: Kernel): SupervisorApi {
+  /** The session at work under this epoch; drains the live events that its worker sent before this call. */
+  function fenced({ session, epoch }: Fence): SessionEntry {
+    const entry = kernel.entry(session)
+    if (entry.epoch !== epoch || entry.status !== 'active') {
+      throw new RuntimeError('fenced', `Activation ${epoch} of ${session} is over.`)
+    }
+    if (entry.worker) kernel.host.drain(entry.worker)
+    return entry
+  }
+
+  function newer(entry: SessionEntry, lastSeq: number): JournalRecord[] {
+    entry.recent = entry.recent.filter(({ seq }) => seq > lastSeq)
+    return entry.recent
+  }
+
+  function ownerOf(entry: SessionEntry) {
+    return { session: entry.seed.session, root: entry.seed.root, epoch: entry.epoch }
+  }
+
+  return {
+    async append({ records, lastSeq, sync, board, ...fence }) {
+      const entry = fenced(fence)
+      newer(entry, lastSeq)
+      for (const record of kernel.record(entry, records)) react(kernel, entry, record)
+      if (sync) {
+        await kernel.store.synced(refOf(entry))
+        fenced(fence)
+      }
+      const text = board ? kernel.board.textFor(fence.session, entry.seed.dir) : undefined
+      return { records: newer(entry, lastSeq), ...(text !== undefined && { board: text }) }
+    },
+
+    async suspend({ lastSeq, why, text, waitingFor, ...fence }) {
+      const entry = fenced(fence)
+      const records = newer(entry, lastSeq)
+      if (records.length > 0) return { accepted: false, records }
+      kernel.placement.deactivate(entry, why === 'idle' ? 'idle' : 'suspended')
+      if (why === 'waiting') {
+        kernel.emit(entry, { type: 'session.suspended', waitingFor })
+        return { accepted: true }
+      }
+      entry.text = text
+      kernel.emit(entry, { type: 'session.idle' })
+      queueMicrotask(() => kernel.finishing.settle(entry))
+      return { accepted: true }
+    },
+
+    async launch(request) {
+      return kernel.launching.launch(fenced(request), request)
+    },
+
+    async transcript({ alias, ...fence }) {
+      const entry = fenced(fence)
+      const child = [...entry.jobs.values()].find((job) => job.alias === alias)
+      const known = [...entry.jobs.values()].map((job) => job.alias).join(', ')
+      if (!child) return { refused: `You have no sub-agent "${alias}". Yours: ${known || 'none yet'}.` }
+      const session = child.job as string as SessionId
+      return { text: transcriptText(kernel.store.read({ root: entry.seed.root, session })) }
+    },
+
+    async lock({ path, ...fence }) {
+      await kernel.locks.acquire(path, ownerOf(fenced(fence)))
+    },
+    async unlock({ path, ...fence }) {
+      kernel.locks.release(path, ownerOf(fenced(fence)))
+    },
+    async acquireSlot({ server, limit, ...fence }) {
+      const entry = fenced(fence)
+      const row = entry.seed.parent && kernel.parentOf(entry)?.jobs.get(entry.seed.parent.job)
+      await kernel.slots.acquire(server, limit, ownerOf(entry), row?.background ? 'background' : 'foreground')
+    },
+    async releaseSlot({ server, ...fence }) {
+      kernel.slots.release(server, ownerOf(fenced(fence)))
+    },
+    async runProcess(request) {
+      fenced(request)
+      return kernel.processes.run(request)
+    },
+    async killProcess({ call, ...fence }) {
+      await kernel.processes.kill(fence.session, call)
+    },
+  }
+}
+
+/** What a worker's record sets going in the main thread. */
+function react(kernel: Kernel, entry: SessionEntry, record: JournalRecord): void {
+  switch (record.type) {
+    case 'assistant.message':
+      return kernel.partials.drop(entry.seed.session)
+    case 'call.finished':
+      return kernel.processes.forget(entry.seed.session, record.call)
+    case 'ask.requested':
+      return kernel.asks.open(entry, record)
+  }
+}
