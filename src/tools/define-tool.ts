@@ -23,6 +23,8 @@ export type ToolContext = {
   spawnable: readonly AgentSummary[]
   /** The name under which the model sees a canonical tool. */
   nameOf(canonical: string): string
+  /** Whether the permissions let this call show what the request names; `runTool` puts it there. */
+  mayRead?(request: PermissionRequest): boolean
   services: ToolServices
 }
 

@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto'
+import { chownSync, existsSync, mkdirSync, realpathSync } from 'node:fs'
+import { chmod, open, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { RuntimeError } from '../core/errors.ts'
+import type { PermissionRequest } from '../core/permission.ts'
+import type { Prepared, ToolContext, ToolOutput } from './define-tool.ts'
+import { headOf } from './text.ts'
+import { type FileDiff, unifiedDiff } from './unified-diff.ts'
+import type { ResolvedPath } from './workspace.ts'
+import { type FileStat, fingerprintOf, type LoadedFile, platformError, translated } from './workspace-files.ts'
+
+/** What a tool makes of a file: its new bytes, and a line for the model. */
+export type PlannedChange = { after: Buffer; summary: string }
+
+/** Computes a change from what is there (`undefined`: nothing). Throws a `RuntimeError` when there is none to make. */
+export type Plan = (before: LoadedFile | undefined) => PlannedChange
+
+export type ChangeRequest = { file: ResolvedPath; context: ToolContext; plan: Plan }
+
+/** Names of our temporary files, which no search shows. */
+export const temporaryName = /^\.troupe-[0-9a-f]+\.tmp$/
+
+const absent = 'absent'
+const maxDetailChars = 200_000
+const maxMetadataChars = 20_000
+
+/** What changing a file asks of the permissions. */
+export function editRequest(file: ResolvedPath): PermissionRequest {
+  return { key: 'edit', pattern: file.relative, ...(file.outside && { outside: file.path }) }
+}
+
+/** The change as a diff to approve; `basis` is what it was made from. */
+export async function prepareChange(verb: string, { file, context, plan }: ChangeRequest): Promise<Prepared> {
+  const before = await loadOrAbsent(file, context)
+  assertFresh(file, before, context)
+  const { diff, added, removed } = diffOf(file, before, plan(before).after)
+  const title = `${verb} ${file.relative} (+${added} -${removed})`
+  return { kind: 'edit', title, detail: capped(diff, maxDetailChars), basis: before?.hash ?? absent }
+}
+
+/**
+ * Makes the change under the file's lock, atomically. Refused when the file is not what this session last read, or not
+ * what was approved.
+ */
+export function applyChange(
+  { file, context, plan }: ChangeRequest,
+  approved: { basis?: string } | undefined,
+): Promise<ToolOutput> {
+  return context.services.withLock(file.path, async () => {
+    context.signal.throwIfAborted()
+    const before = await loadOrAbsent(file, context)
+    assertFresh(file, before, context)
+    assertApproved(file, before, approved?.basis)
+    const { after, summary } = plan(before)
+    await replaceFile(file, after, before?.stat)
+    const hash = fingerprintOf(after, context.workspace.stat(file) ?? missing(file))
+    const { diff, added, removed } = diffOf(file, before, after)
+    return {
+      title: `${file.relative} (+${added} -${removed})`,
+      output: summary,
+      metadata: { path: file.relative, diff: capped(diff, maxMetadataChars), added, removed },
+      touched: [{ path: file.path, kind: 'write', hash }],
+    }
+  })
+}
+
+async function loadOrAbsent(file: ResolvedPath, { workspace, signal }: ToolContext): Promise<LoadedFile | undefined> {
+  return workspace.stat(file) ? workspace.load(file, signal) : undefined
+}
+
+function assertFresh(file: ResolvedPath, before: LoadedFile | undefined, context: ToolContext): void {
+  const known = context.files[file.path]
+  if (known === undefined || before === undefined || known === before.hash) return
+  throw new RuntimeError(
+    'stale',
+    `${file.relative} has changed since you last read it; nothing was written. Read it again with ${context.nameOf('read')}, then make your change on what it says now.`,
+  )
+}
+
+function assertApproved(file: ResolvedPath, before: LoadedFile | undefined, basis: string | undefined): void {
+  if (basis === undefined || basis === (before?.hash ?? absent)) return
+  throw new RuntimeError(
+    'changed-since-approval',
+    `${file.relative} has changed since this change was approved; nothing was written. Read it again and make the change anew.`,
+  )
+}
+
+function diffOf(file: ResolvedPath, before: LoadedFile | undefined, after: Buffer): FileDiff {
+  return unifiedDiff(file.relative, before?.bytes.toString('utf8') ?? '', after.toString('utf8'))
+}
+
+function capped(diff: string, maxChars: number): string {
+  return diff.length <= maxChars ? diff : `${headOf(diff, maxChars)}\n... [${diff.length - maxChars} more characters]`
+}
+
+function missing(file: ResolvedPath): never {
+  throw new RuntimeError('not-found', `${file.relative} was removed by another program right after it was written.`)
+}
+
+/** A reader sees the old file or the new one. No fsync: after a kill the page cache still has it, and a power cut is git's business. */
+async function replaceFile(file: ResolvedPath, bytes: Buffer, stat: FileStat | undefined): Promise<void> {
+  if (stat && (stat.mode & 0o222) === 0) {
+    throw new RuntimeError('not-writable', `${file.relative} is read-only. Nothing was written.`)
+  }
+  const folder = dirname(file.path)
+  const temporary = join(folder, `.troupe-${randomBytes(8).toString('hex')}.tmp`)
+  try {
+    if (!existsSync(folder)) mkdirSync(folder, { recursive: true })
+    assertSameFolder(file, folder)
+    await writeNew(temporary, bytes, stat)
+    await rename(temporary, file.path)
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined) // The first error is the one to tell.
+    throw platformError(error) === 'EEXIST' ? translatedFolder(error, file) : translated(error, file)
+  }
+}
+
+/** A folder swapped for a link after the path was judged would lead the write elsewhere. */
+function assertSameFolder(file: ResolvedPath, folder: string): void {
+  if (realpathSync.native(folder) === folder) return
+  throw new RuntimeError('bad-path', `The folder of ${file.relative} changed meanwhile; nothing was written.`)
+}
+
+async function writeNew(path: string, bytes: Buffer, stat: FileStat | undefined): Promise<void> {
+  const handle = await open(path, 'wx', stat?.mode ?? 0o666)
+  try {
+    await handle.writeFile(bytes)
+  } finally {
+    await handle.close()
+  }
+  if (!stat) return
+  if (stat.uid !== process.getuid?.() || stat.gid !== process.getgid?.()) keepOwner(path, stat)
+  await chmod(path, stat.mode) // After chown, which clears setuid; past the umask, which open respects.
+}
+
+function keepOwner(path: string, { uid, gid }: FileStat): void {
+  try {
+    chownSync(path, uid, gid)
+  } catch {
+    // Only root may give files away; anyone else's edit makes the file their own, as an editor does.
+  }
+}
+
+function translatedFolder(error: unknown, file: ResolvedPath): RuntimeError {
+  const message = `${file.relative} cannot be made: a part of its path is a file, not a folder.`
+  return new RuntimeError('not-found', message, { cause: error })
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import { RuntimeError } from '../core/errors.ts'
+import type { PermissionRequest } from '../core/permission.ts'
+import { defineTool, type ToolContext, type ToolOutput } from './define-tool.ts'
+import { defaultPageLines, type LineWindow, pageOf, pastEnd, windowOf } from './pagination.ts'
+import { count } from './text.ts'
+import { streamWindow, utf8Of } from './text-files.ts'
+import { toolsets } from './toolsets.ts'
+import type { ResolvedPath } from './workspace.ts'
+import { type FileStat, listFolder, maxHashedBytes } from './workspace-files.ts'
+
+/** Reads a window of one text file, lines numbered from 1, or lists a folder. */
+export const read = defineTool({
+  name: 'read',
+  description:
+    'Read a text file, or list a folder. Lines come numbered as `cat -n` does; the numbers are not part of the file. If there is more, go on with offset.',
+  input: z.object({
+    file_path: z.string().describe('File or folder, absolute or relative to the workspace'),
+    offset: z.int().min(0).optional().describe('First line to return, from 1'),
+    limit: z.int().min(1).optional().describe(`Lines to return; default ${defaultPageLines}`),
+  }),
+  effect: 'read',
+  keep: 'head',
+  permission: ({ file_path }, { workspace }) => readRequest(workspace.resolve(file_path)),
+
+  async run({ file_path, offset = 1, limit = defaultPageLines }, context) {
+    const file = context.workspace.resolve(file_path)
+    const stat = context.workspace.stat(file)
+    if (!stat) throw context.workspace.notFound(file)
+    const wanted = { file, stat, offset: Math.max(1, offset), limit }
+    return stat.kind === 'folder' ? listing(wanted, context) : fileWindow(wanted, context)
+  },
+})
+
+/** What reading, listing or searching a path asks of the permissions. */
+export function readRequest(file: ResolvedPath): PermissionRequest {
+  return { key: 'read', pattern: file.relative, ...(file.outside && { outside: file.path }) }
+}
+
+type Wanted = { file: ResolvedPath; stat: FileStat; offset: number; limit: number }
+
+function listing({ file, offset, limit }: Wanted, context: ToolContext): ToolOutput {
+  const names = listFolder(file.path)
+  if (!names) throw new RuntimeError('not-accessible', `The system does not let this user list ${file.relative}.`)
+  const title = `${file.relative}/`
+  if (names.length === 0) return { title, output: `${file.relative} is an empty folder.` }
+  if (offset > names.length) return { title, output: pastEnd(file.relative, names.length, offset) }
+  const lines = names.slice(offset - 1, offset - 1 + limit)
+  const page = paged({ from: offset, lines, total: names.length, exact: true }, file, context, false)
+  return {
+    title,
+    output: `${file.relative} is a folder with ${count(names.length, 'entry', 'entries')}:\n${page.text}`,
+  }
+}
+
+async function fileWindow(wanted: Wanted, context: ToolContext): Promise<ToolOutput> {
+  const { file, stat, offset } = wanted
+  const title = file.relative
+  const { window, hash } = await loadWindow(wanted, context)
+  if (!window) {
+    return { title, output: `${file.relative} is a binary file (${stat.size} bytes); only text can be read.` }
+  }
+  if (window.total === 0) {
+    return { title, output: `${file.relative} is an empty file.`, touched: [{ path: file.path, kind: 'read', hash }] }
+  }
+  if (window.lines.length === 0) return { title, output: pastEnd(file.relative, window.total, offset) }
+  const page = paged(window, file, context, true)
+  const lines = { from: offset, to: page.to, of: window.total }
+  return { title, output: page.text, touched: [{ path: file.path, kind: 'read', hash, lines }] }
+}
+
+async function loadWindow(
+  { file, stat, offset, limit }: Wanted,
+  { workspace, signal }: ToolContext,
+): Promise<{ window: LineWindow | undefined; hash: string }> {
+  if (stat.size > maxHashedBytes) {
+    return { window: await streamWindow(file, { offset, limit, signal }), hash: stat.version }
+  }
+  const { bytes, hash } = await workspace.load(file, signal)
+  const text = utf8Of(bytes)
+  return { window: text && windowOf(text, offset, limit), hash }
+}
+
+function paged(window: LineWindow, file: ResolvedPath, context: ToolContext, numbered: boolean) {
+  const { maxChars } = toolsets[context.toolset]
+  return pageOf({ window, label: file.relative, tool: context.nameOf('read'), maxChars, numbered })
+}

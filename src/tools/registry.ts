@@ -1,0 +1,147 @@
+import { z } from 'zod'
+import type { AgentDefinition, SkillDefinition } from '../core/agent.ts'
+import type { AgentSummary } from '../core/messages.ts'
+import type { JsonSchema, ToolSpec } from '../core/model.ts'
+import type { Rule, RuleSource } from '../core/permission.ts'
+import { deniedAtDepth, type RunSettings } from '../core/settings.ts'
+import { allTools } from './all-tools.ts'
+import type { Tool, Toolset } from './define-tool.ts'
+import { headOf } from './text.ts'
+import { shownName, toolsets } from './toolsets.ts'
+import { matchesWildcard } from './wildcard.ts'
+
+/** The tools of one session: filtered by agent and depth over canonical names, then named for the toolset. */
+export type ToolRegistry = {
+  toolset: Toolset
+  /** As sent to the model; the order is stable, so the server's prompt cache holds. */
+  specs(): ToolSpec[]
+  /** By the toolset's name or the canonical one. */
+  find(name: string): Tool | undefined
+  /** The names that the model may use, in the order of `specs`. */
+  names(): string[]
+  /** The toolset's name of a canonical tool. */
+  nameOf(canonical: string): string
+}
+
+export type RegistryRequest = {
+  agent: Pick<AgentDefinition, 'tools' | 'permission' | 'denyAtDepth'>
+  depth: number
+  settings: Pick<RunSettings, 'maxDepth' | 'denyAtDepth' | 'rules'>
+  toolset: Toolset
+  spawnable: readonly AgentSummary[]
+  /** Missing: unknown, so `skill` stays. */
+  skills?: readonly SkillDefinition[]
+  /** Missing: all built-in tools. */
+  tools?: readonly Tool[]
+}
+
+/** Decides which tools a session has. Pure; the names, texts and schemas are computed when first asked for. */
+export function createRegistry(request: RegistryRequest): ToolRegistry {
+  const { toolset } = request
+  const tools = (request.tools ?? allTools).filter((tool) => isOffered(tool.name, request))
+  const byName = new Map<string, Tool>()
+  for (const tool of tools) byName.set(shownName(toolset, tool.name), tool)
+  for (const tool of tools) if (!byName.has(tool.name)) byName.set(tool.name, tool)
+  const shown = tools.filter((tool) => !toolsets[toolset].hidden.includes(tool.name))
+  let specs: ToolSpec[] | undefined
+  return {
+    toolset,
+    specs: () => (specs ??= shown.map((tool) => specOf(tool, request))),
+    find: (name) => byName.get(name) ?? byName.get(name.trim()),
+    names: () => shown.map((tool) => shownName(toolset, tool.name)),
+    nameOf: (canonical) => shownName(toolset, canonical),
+  }
+}
+
+function isOffered(name: string, { agent, depth, settings, spawnable, skills }: RegistryRequest): boolean {
+  if (!allowedBySwitches(name, agent)) return false
+  const denied = [...deniedAtDepth(settings, depth), ...(depth > 0 ? (agent.denyAtDepth ?? []) : [])]
+  if (denied.some((pattern) => covers(pattern, name))) return false
+  if (name === 'task' && spawnable.length === 0) return false
+  if (name === 'skill' && skills?.length === 0) return false
+  return !deniedOutright(name, [...settings.rules, ...agent.permission])
+}
+
+function allowedBySwitches(name: string, agent: RegistryRequest['agent']): boolean {
+  return agent.tools.findLast(({ pattern }) => covers(pattern, name))?.allow ?? true
+}
+
+/** Authors write canonical names; one who wrote `shell: false` must not get `bash`. */
+function covers(pattern: string, canonical: string): boolean {
+  return matchesWildcard(pattern, canonical) || matchesWildcard(pattern, shownName('compact', canonical))
+}
+
+const permissionKeys: Readonly<Record<string, string>> = {
+  bash: 'bash',
+  read: 'read',
+  glob: 'read',
+  grep: 'read',
+  edit: 'edit',
+  write: 'edit',
+  task: 'task',
+  skill: 'skill',
+}
+
+const scopes: readonly RuleSource[] = ['default', 'user', 'project', 'agent', 'flag', 'session']
+
+/** A tool whose every call the rules deny only costs the model tokens and turns. */
+function deniedOutright(name: string, rules: readonly Rule[]): boolean {
+  const key = permissionKeys[name]
+  if (key === undefined) return false
+  const last = rules
+    .filter((rule) => matchesWildcard(rule.key, key))
+    .sort((a, b) => scopes.indexOf(a.source) - scopes.indexOf(b.source))
+    .at(-1)
+  return last?.action === 'deny' && last.pattern === '*'
+}
+
+function specOf(tool: Tool, { toolset, spawnable }: RegistryRequest): ToolSpec {
+  const profile = toolsets[toolset]
+  const text = profile.texts[tool.name]
+  const description = text?.description ?? tool.description
+  const schema = schemaOf(tool)
+  return {
+    name: shownName(toolset, tool.name),
+    description: tool.name === 'task' ? withAgents(description, spawnable, profile.agentChars) : description,
+    parameters: text ? withTexts(schema, text.parameters) : schema,
+  }
+}
+
+function withAgents(description: string, spawnable: readonly AgentSummary[], maxChars: number): string {
+  const line = ({ name, description }: AgentSummary) => {
+    const text = description.replace(/\s+/g, ' ').trim()
+    return `- ${name}: ${text.length > maxChars ? `${headOf(text, maxChars)}...` : text}`
+  }
+  return `${description}\nAgents:\n${spawnable.map(line).join('\n')}`
+}
+
+const schemas = new WeakMap<Tool, JsonSchema>()
+
+/** The JSON Schema of a tool's input, as the model gets it. */
+function schemaOf(tool: Tool): JsonSchema {
+  let schema = schemas.get(tool)
+  if (!schema) {
+    const { $schema: _, ...rest } = z.toJSONSchema(tool.input, { io: 'input' }) as JsonSchema
+    schema = withoutSafeIntegerBounds(rest) as JsonSchema
+    schemas.set(tool, schema)
+  }
+  return schema
+}
+
+/** zod bounds every integer by what a double can hold: tokens that say nothing. */
+function withoutSafeIntegerBounds(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSafeIntegerBounds)
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).filter(
+    ([key, bound]) => !((key === 'maximum' || key === 'minimum') && Math.abs(bound) === Number.MAX_SAFE_INTEGER),
+  )
+  return Object.fromEntries(entries.map(([key, inner]) => [key, withoutSafeIntegerBounds(inner)]))
+}
+
+function withTexts(schema: JsonSchema, texts: Readonly<Record<string, string>>): JsonSchema {
+  const properties = Object.entries(schema.properties ?? {}).map(([name, property]) => {
+    const { description: _, default: __, ...rest } = property as JsonSchema
+    return [name, texts[name] === undefined ? rest : { ...rest, description: texts[name] }]
+  })
+  return { ...schema, properties: Object.fromEntries(properties) }
+}

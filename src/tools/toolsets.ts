@@ -1,0 +1,115 @@
+import type { Toolset } from './define-tool.ts'
+
+/** How the model sees the tools: names, texts and limits. Never what is allowed. */
+export type ToolsetProfile = {
+  /** Canonical name to the shown one; a missing name is shown as it is. */
+  names: Readonly<Record<string, string>>
+  /** Canonical names that are not shown, though they may be called. */
+  hidden: readonly string[]
+  /** Texts that replace a tool's own. With `parameters`, only those that it describes keep a description. */
+  texts: Readonly<Record<string, { description: string; parameters: Readonly<Record<string, string>> }>>
+  /** Longest description of an agent in the `task` tool, in characters. */
+  agentChars: number
+  /** Longest output, in characters, before it is shortened. */
+  maxChars: number
+  /** `middle`: head and tail stay around a marker that names the file with the whole; `end`: a plain `...[truncated]`. */
+  shorten: 'middle' | 'end'
+  grepMatches: number
+  globFiles: number
+  /** Whether a text without a line break, but with a literal `\n`, is repaired. */
+  repairNewlines: boolean
+  /** Whether an edit that finds no single place is an error to the model or a plain explanation. */
+  editMissIsError: boolean
+}
+
+export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
+  full: {
+    names: {},
+    hidden: [],
+    texts: {},
+    agentChars: 240,
+    maxChars: 30_000,
+    shorten: 'middle',
+    grepMatches: 100,
+    globFiles: 100,
+    repairNewlines: false,
+    editMissIsError: true,
+  },
+  compact: {
+    names: {
+      bash: 'shell',
+      read: 'read_file',
+      edit: 'edit_file',
+      write: 'write_file',
+      glob: 'list_files',
+      todowrite: 'todo',
+      task: 'spawn_sub_agent',
+    },
+    hidden: ['todoread'],
+    texts: {
+      bash: {
+        description: 'Run a shell command. Output ends with the exit code.',
+        parameters: { description: 'What it does, in 5 words' },
+      },
+      read: {
+        description: 'Read a text file with line numbers, or list a folder.',
+        parameters: { offset: 'First line, from 1' },
+      },
+      edit: {
+        description:
+          'Replace text in a file. Read the file first and copy old_string verbatim, without line numbers; it must occur once.',
+        parameters: { replace_all: 'Replace every occurrence' },
+      },
+      write: { description: 'Create a new file, or replace a whole one.', parameters: {} },
+      glob: {
+        description: 'Find files by name pattern, newest first.',
+        parameters: { pattern: 'Such as **/*.ts', path: 'Folder' },
+      },
+      grep: {
+        description: 'Search file contents with a regular expression.',
+        parameters: { path: 'File or folder', include: 'Such as *.ts' },
+      },
+      todowrite: { description: 'Replace your to-do list.', parameters: {} },
+      todoread: { description: 'Show your to-do list.', parameters: {} },
+      skill: { description: 'Load the instructions of a skill by name.', parameters: {} },
+      task: {
+        description: 'Give a job to a sub-agent. It sees only your prompt.',
+        parameters: {
+          prompt: 'Complete instructions',
+          background: 'Go on at once; the result comes later by itself',
+          job: 'Continue this finished job',
+        },
+      },
+      read_sub_agent: {
+        description: 'Read what a sub-agent did, by pages.',
+        parameters: { job: 'Its alias, such as exp-1' },
+      },
+    },
+    agentChars: 80,
+    maxChars: 20_000,
+    shorten: 'end',
+    grepMatches: 200,
+    globFiles: 100,
+    repairNewlines: true,
+    editMissIsError: false,
+  },
+}
+
+/** A model below this many billion parameters gets the compact toolset. */
+const compactBelow = 9
+
+/** The agent's choice, else the configuration's; `auto` goes by the model's size in billions of parameters. */
+export function chooseToolset(
+  agent: 'auto' | Toolset | undefined,
+  settings: 'auto' | Toolset,
+  parameters: number | undefined,
+): Toolset {
+  if (agent !== undefined && agent !== 'auto') return agent
+  if (settings !== 'auto') return settings
+  return parameters !== undefined && parameters < compactBelow ? 'compact' : 'full'
+}
+
+/** The name under which a toolset shows a canonical tool. */
+export function shownName(toolset: Toolset, canonical: string): string {
+  return toolsets[toolset].names[canonical] ?? canonical
+}
