@@ -1,0 +1,36 @@
+import type { ModelMessage, ModelRequest, ToolSpec } from '../core/model.ts'
+import { toBoardMessage } from './job-board-message.ts'
+
+const charsPerToken = 4
+
+/** About how many tokens a request is, at four characters each: exact enough to notice a prompt that was cut. */
+export function estimateTokens(request: Pick<ModelRequest, 'system' | 'messages' | 'tools' | 'board'>): number {
+  let chars = request.system.length + toolChars(request.tools)
+  if (request.board) chars += toBoardMessage(request.board).length
+  for (const message of request.messages) chars += messageChars(message)
+  return Math.ceil(chars / charsPerToken)
+}
+
+export function textTokens(text: string): number {
+  return Math.ceil(text.length / charsPerToken)
+}
+
+function messageChars(message: ModelMessage): number {
+  if (message.role === 'user') return message.text.length
+  if (message.role === 'tool') return message.output.length
+  let chars = message.text.length
+  for (const { tool, args } of message.calls) chars += tool.length + JSON.stringify(args).length
+  return chars
+}
+
+/** The tools of a session are one array for all its turns: counted once. */
+const counted = new WeakMap<readonly ToolSpec[], number>()
+
+function toolChars(tools: readonly ToolSpec[]): number {
+  const known = counted.get(tools)
+  if (known !== undefined) return known
+  let chars = 0
+  for (const tool of tools) chars += tool.name.length + tool.description.length + JSON.stringify(tool.parameters).length
+  counted.set(tools, chars)
+  return chars
+}

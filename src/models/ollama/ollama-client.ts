@@ -1,0 +1,48 @@
+import type { IncomingMessage } from 'node:http'
+import { type AbortableAsyncIterator, type ChatRequest, Ollama } from 'ollama/browser'
+import { refusalError } from '../model-errors.ts'
+import { string } from '../untyped.ts'
+import { errorText } from './error-text.ts'
+import { readText, sendRequest } from './http-request.ts'
+import { readJsonLines } from './json-lines.ts'
+import { shownAddress } from './server-address.ts'
+
+/** What one request needs besides its body. */
+export type Connection = { url: string; headers: Record<string, string>; signal: AbortSignal }
+
+/**
+ * The `ollama` package over our own transport. Its own looks up `globalThis.Headers`, which loads Node's second HTTP
+ * client in each thread (37 ms), prints to the console, and can abort a stream only once that has begun. One client per
+ * request, so that aborting it touches no other; the connections below are shared by the thread.
+ */
+export class OllamaClient extends Ollama {
+  readonly #connection: Connection
+
+  constructor(connection: Connection) {
+    super({ host: connection.url })
+    this.#connection = connection
+  }
+
+  protected override async processStreamableRequest<T extends object>(
+    endpoint: string,
+    request: { stream?: boolean } & Record<string, unknown>,
+  ): Promise<AbortableAsyncIterator<T>> {
+    const { url, headers, signal } = this.#connection
+    const body = JSON.stringify(request)
+    const response = await sendRequest({ url: `${url}/api/${endpoint}`, method: 'POST', headers, body, signal })
+    if (response.statusCode !== 200) throw await refused(response, url, string(request.model))
+    return readJsonLines(response) as unknown as AbortableAsyncIterator<T>
+  }
+}
+
+/** The request as the package types it, and the fields that it does not know yet. */
+export function toChatRequest(body: object): ChatRequest & { stream: true } {
+  return { ...body, stream: true } as unknown as ChatRequest & { stream: true }
+}
+
+async function refused(response: IncomingMessage, url: string, model: string): Promise<Error> {
+  const text = errorText(await readText(response))
+  const server = shownAddress(url)
+  const retryAfter = response.headers['retry-after']
+  return refusalError({ status: response.statusCode ?? 0, text, server, model, retryAfter })
+}

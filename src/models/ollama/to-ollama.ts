@@ -1,0 +1,40 @@
+import type { ModelMessage, ModelRequest } from '../../core/model.ts'
+import { escapeBoardTag, toBoardMessage } from '../job-board-message.ts'
+
+/** Body of `/api/chat`. The job board comes last: all before it stays the same from turn to turn, for the prompt cache. */
+export function toOllamaBody(request: ModelRequest, model: { name: string; keepAliveSeconds: number; tools: boolean }) {
+  const { system, messages, board, tools, think, options, contextTokens } = request
+  return {
+    model: model.name,
+    messages: [
+      ...(system === '' ? [] : [{ role: 'system', content: system }]),
+      ...messages.map(toOllamaMessage),
+      ...(board ? [{ role: 'user', content: toBoardMessage(board) }] : []),
+    ],
+    ...(model.tools && tools.length > 0 && { tools: tools.map((tool) => ({ type: 'function', function: tool })) }),
+    ...(think !== undefined && { think }),
+    options: { ...options, num_ctx: contextTokens },
+    keep_alive: `${model.keepAliveSeconds}s`,
+    // Rather an error than a prompt that is cut in silence.
+    truncate: false,
+    shift: false,
+  }
+}
+
+/** Arguments go as an object: Ollama refuses the JSON text that OpenAI wants. */
+function toOllamaMessage(message: ModelMessage) {
+  if (message.role === 'user') return { role: 'user', content: escapeBoardTag(message.text) }
+  if (message.role === 'tool') {
+    const { id, tool, output } = message
+    return { role: 'tool', content: escapeBoardTag(output), tool_name: tool, tool_call_id: id }
+  }
+  const { text, thinking, calls } = message
+  return {
+    role: 'assistant',
+    content: text,
+    ...(thinking && { thinking }),
+    ...(calls.length > 0 && {
+      tool_calls: calls.map(({ id, tool, args }) => ({ id, function: { name: tool, arguments: args } })),
+    }),
+  }
+}
