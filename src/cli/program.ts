@@ -1,10 +1,34 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
+import { addAgents } from './commands/agents.ts'
 import type { Context } from './commands/context.ts'
+import { addDoctor } from './commands/doctor.ts'
+import { addJobs } from './commands/jobs.ts'
+import { addRecord } from './commands/record.ts'
 import { addResume } from './commands/resume.ts'
 import { addRun } from './commands/run.ts'
+import { addScriptedServer } from './commands/scripted-server.ts'
+import { addSessions } from './commands/sessions.ts'
+import { addShow } from './commands/show.ts'
+import { addSkills } from './commands/skills.ts'
+import { addTools } from './commands/tools.ts'
+import { addTrust } from './commands/trust.ts'
+import { packageFile } from './with-troupe.ts'
 
-const commands = [addRun, addResume]
+const commands = [
+  addRun,
+  addResume,
+  addSessions,
+  addShow,
+  addJobs,
+  addAgents,
+  addSkills,
+  addTools,
+  addTrust,
+  addDoctor,
+  addScriptedServer,
+  addRecord,
+]
 
 /** The command line, complete. Parsing throws commander's errors and prints nothing but help. */
 export function createProgram(context: Context): Command {
@@ -20,8 +44,7 @@ export function createProgram(context: Context): Command {
   return program
 }
 
-/** Version of this package, from its package.json: one folder up from `dist/`, two from `src/cli/`. */
+/** Version of this package. */
 export function readVersion(): string {
-  const place = import.meta.url.endsWith('.ts') ? '../../package.json' : '../package.json'
-  return JSON.parse(readFileSync(new URL(place, import.meta.url), 'utf8')).version
+  return JSON.parse(readFileSync(packageFile('package.json'), 'utf8')).version
 }

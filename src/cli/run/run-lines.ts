@@ -1,6 +1,7 @@
 import type { Diagnostic } from '../../core/agent.ts'
 import type { RuntimeEvent } from '../../core/events.ts'
 import type { Troupe } from '../../index.ts'
+import type { Io } from '../io.ts'
 import { plural } from '../terminal/numbers.ts'
 import { oneLine } from '../terminal/sanitize.ts'
 
@@ -27,6 +28,11 @@ export function headerLines(troupe: Pick<Troupe, 'model' | 'dir' | 'notes' | 'di
 /** One line each, with where it is. */
 export function diagnosticLine({ path, line, severity, message }: Diagnostic): string {
   return oneLine(`${path}${line === undefined ? '' : `:${line}`}: ${severity}: ${message}`)
+}
+
+/** What somebody who lists definitions should know first, on stderr: what was left out, and why. */
+export function reportDiagnostics({ stderr }: Io, notes: readonly string[], diagnostics: readonly Diagnostic[]): void {
+  for (const line of [...notes.map(oneLine), ...diagnostics.map(diagnosticLine)]) stderr.write(`${line}\n`)
 }
 
 /** What a run ends with, by how it ended: what went wrong and what to do about it. */
