@@ -50,7 +50,8 @@ export function explainStart({ command, cwd }: ToolCommand, error: unknown): str
 function start({ command, cwd, env, mark }: ToolCommand, pipe: PipePair | undefined): ChildProcess {
   // A missing folder would be reported as a missing /bin/sh.
   if (!isFolder(cwd)) throw new Error('no such folder')
-  const options = { cwd, env: { ...env, PWD: cwd, [markerName]: addMark(env[markerName], mark) }, detached: true }
+  const marks = addMark(process.env[markerName], mark)
+  const options = { cwd, env: { ...env, PWD: cwd, [markerName]: marks }, detached: true }
   if (pipe === undefined) {
     return spawn('/bin/sh', [...merging, command], { ...options, stdio: ['ignore', 'pipe', 'ignore'] })
   }
