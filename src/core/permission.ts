@@ -17,6 +17,8 @@ export type PermissionRequest = {
   pattern: string
   /** The real absolute path, when it lies outside the worktree: judged under `external_directory` as well. */
   outside?: string
+  /** For a command: the absolute folder in which it runs, when that is not the worktree itself. */
+  cwd?: string
 }
 
 /** How questions are decided: by a person (`ask`), or without one. */

@@ -1,0 +1,69 @@
+import { basename } from 'node:path'
+import { lexCommand } from './shell-words.ts'
+
+/** Programs that run another program, named by their arguments. */
+export const wrappers: ReadonlySet<string> = new Set(
+  (
+    'env nice nohup timeout stdbuf setsid ionice chrt taskset unshare nsenter chroot flock sudo doas su runuser busybox ' +
+    'xargs parallel time watch script strace ltrace gdb command builtin exec eval source . trap coproc alias enable ' +
+    'bash sh dash zsh ksh fish ssh docker podman kubectl'
+  ).split(' '),
+)
+
+const prefixes = new Set('! if then elif else while until do time coproc'.split(' '))
+const assignment = /^[A-Za-z_]\w*\+?=/
+const gitOptionsWithValue = new Set(
+  '-C -c --git-dir --work-tree --namespace --exec-path --config-env --attr-source'.split(' '),
+)
+const maxSuffixes = 64
+
+/**
+ * Other spellings of what a command may run, for rules that restrict: each part between shell operators, without quotes,
+ * prefixes, wrappers, the folder of the program and git's global options. Made naively: it may name too much, and a
+ * command that hides its program altogether is not found. Such a command is never simple, so no star allows it.
+ */
+export function spellings(command: string): Set<string> {
+  const found = new Set<string>()
+  for (const tokens of parts(command)) {
+    let at = 0
+    while (at < tokens.length && (prefixes.has(tokens[at]!) || assignment.test(tokens[at]!))) at++
+    const isWrapped = wrappers.has(basename(tokens[at] ?? ''))
+    const last = isWrapped ? Math.min(tokens.length, at + maxSuffixes) : at + 1
+    add(found, tokens)
+    for (let from = at; from < last; from++) add(found, tokens.slice(from))
+  }
+  return found
+}
+
+/** Every word of a command that might be a path, found as naively. */
+export function looseWords(command: string): string[] {
+  return parts(command).flat()
+}
+
+function parts(command: string): string[][] {
+  const lexed = lexCommand(command)
+  if (lexed.simple && !wrappers.has(basename(lexed.words[0]!.text))) return [lexed.words.map(({ text }) => text)]
+  return command
+    .split(/[;&|<>(){}`\n]+/)
+    .map((part) =>
+      part
+        .replace(/['"\\]/g, '')
+        .split(/\s+/)
+        .filter((token) => token !== ''),
+    )
+    .filter((tokens) => tokens.length > 0)
+}
+
+function add(found: Set<string>, tokens: string[]): void {
+  if (tokens.length === 0) return
+  const named = [basename(tokens[0]!), ...tokens.slice(1)]
+  found.add(tokens.join(' '))
+  found.add(named.join(' '))
+  if (named[0] === 'git') found.add(['git', ...withoutGlobalOptions(named.slice(1))].join(' '))
+}
+
+function withoutGlobalOptions(args: string[]): string[] {
+  let at = 0
+  while (args[at]?.startsWith('-')) at += gitOptionsWithValue.has(args[at]!) ? 2 : 1
+  return args.slice(at)
+}
