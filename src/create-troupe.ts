@@ -9,7 +9,7 @@ import { RuntimeError } from './core/errors.ts'
 import type { PermissionAsk, RuntimeEvent } from './core/events.ts'
 import type { AskId } from './core/ids.ts'
 import { parseSessionId } from './core/ids.ts'
-import type { ToolSpec } from './core/model.ts'
+import type { JsonSchema, ToolSpec } from './core/model.ts'
 import type { AskAnswer, PermissionMode } from './core/permission.ts'
 import type { RunSettings } from './core/settings.ts'
 import { loadAgents } from './definitions/load-agents.ts'
@@ -68,6 +68,8 @@ export type RunOptions = {
   session?: string
   maxTurns?: number
   timeoutMs?: number
+  /** The last answer is asked to be JSON of this schema; checking it is the caller's. */
+  outputSchema?: JsonSchema
 }
 
 /** A runtime. It installs no signal handlers, never ends the process, writes nothing to the terminal. Close it. */
@@ -146,10 +148,17 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     diagnostics: loaded.diagnostics,
     notes: [...loaded.notes, ...damages],
     events: supervisor.events$,
-    run({ prompt, agent = 'lead', session, maxTurns, timeoutMs }) {
+    run({ agent = 'lead', session, maxTurns, timeoutMs, ...asked }) {
       const limits = { ...(maxTurns && { maxTurns }), ...(timeoutMs && { timeoutMs }) }
       const found = agentNamed(agent)
-      return supervisor.run({ prompt, agent: found, model: refFor(found), dir, limits, ...(session && { session }) })
+      return supervisor.run({
+        prompt: promptOf(asked),
+        agent: found,
+        model: refFor(found),
+        dir,
+        limits,
+        ...(session && { session }),
+      })
     },
     resume(session, prompt) {
       const known = store.findRoot(parseSessionId(session))
@@ -181,6 +190,11 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
   function refFor(agent: AgentDefinition): string {
     return options.model ? chosen.spec.profile.ref : (agent.model ?? chosen.spec.profile.ref)
   }
+}
+
+function promptOf({ prompt, outputSchema }: Pick<RunOptions, 'prompt' | 'outputSchema'>): string {
+  if (!outputSchema) return prompt
+  return `${prompt}\n\nYour last message must be JSON alone, without any other text, valid for this JSON Schema:\n${JSON.stringify(outputSchema)}`
 }
 
 function workspaceDir(dir = process.cwd()): string {

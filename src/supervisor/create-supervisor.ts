@@ -7,6 +7,7 @@ import type { LiveBatch } from '../core/messages.ts'
 import type { AskAnswer } from '../core/permission.ts'
 import { type Board, createBoard } from '../jobboard/create-board.ts'
 import { createAsks } from './asks.ts'
+import { createDeadlines } from './deadlines.ts'
 import { createEventStream } from './event-stream.ts'
 import { createFinishing } from './finish.ts'
 import { createKernel, type Kernel, type SupervisorOptions } from './kernel.ts'
@@ -104,6 +105,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       )
     }
     const finished = kernel.runs.begin(session)
+    if (request.limits?.timeoutMs) kernel.deadlines.start(entry, request.limits.timeoutMs)
     if (request.prompt !== undefined) send(kernel, entry, request.prompt)
     if (!entry.fresh) void goOn(kernel, entry)
     return {
@@ -125,6 +127,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       kernel.closing = true
       await kernel.host.close()
       kernel.partials.close()
+      kernel.deadlines.close()
       await kernel.processes.close()
       kernel.board.close()
       kernel.stream.events$.complete()
@@ -151,6 +154,7 @@ function assemble(options: SupervisorOptions): Kernel {
   kernel.asks = createAsks(kernel)
   kernel.stopping = createStopping(kernel)
   kernel.runs = createRuns(kernel)
+  kernel.deadlines = createDeadlines(kernel)
   kernel.host = options.createHost({
     api: createSupervisorApi(kernel),
     onLive: (events) => takeLive(kernel, events),

@@ -29,12 +29,11 @@ export function createFinishing(kernel: Kernel): Finishing {
     else kernel.runs.finish(entry, 'done')
   }
 
-  function end(
-    entry: SessionEntry,
-    { state, error }: { state: Exclude<EndState, 'completed'>; error?: ErrorData },
-  ): void {
-    kernel.stopping.stopChildren(entry)
-    const text = kernel.partials.textOf(entry.seed.session) ?? lastAnswer(fold(kernel.store.read(refOf(entry))))
+  async function end(entry: SessionEntry, { state, error }: EndedHow): Promise<void> {
+    if (entry.stopping || entry.status === 'ended') return
+    const partial = kernel.partials.textOf(entry.seed.session)
+    await kernel.stopping.halt(entry)
+    const text = partial ?? lastAnswer(fold(kernel.store.read(refOf(entry))))
     finish(entry, { state, text, ...(error && { error }) })
     if (!entry.seed.parent) kernel.runs.finish(entry, state === 'limit' || state === 'timed_out' ? 'limit' : 'failed')
   }
@@ -43,6 +42,7 @@ export function createFinishing(kernel: Kernel): Finishing {
     const { usage, turn: turns, generation } = entry
     const result: JobResult = { state, text, usage: { ...usage }, turns, ...(error && { error: briefError(error) }) }
     kernel.record(entry, [{ type: 'session.ended', generation, result }])
+    kernel.deadlines.stop(entry)
     kernel.asks.withdraw(entry)
     void kernel.processes.kill(entry.seed.session)
     if (entry.seed.parent) deliver(entry)

@@ -12,6 +12,7 @@ import type { Board } from '../jobboard/create-board.ts'
 import type { Store } from '../store/create-store.ts'
 import type { Host } from '../workers/host.ts'
 import type { Asks } from './asks.ts'
+import type { Deadlines } from './deadlines.ts'
 import type { EventStream } from './event-stream.ts'
 import { eventsOf } from './events-of.ts'
 import type { Finishing } from './finish.ts'
@@ -64,10 +65,13 @@ export type Kernel = {
   asks: Asks
   stopping: Stopping
   runs: Runs
+  deadlines: Deadlines
   closing: boolean
   /** Appends records to a session's journal, then takes them into summary, board and events. */
   record(entry: SessionEntry, bodies: RecordBody[]): JournalRecord[]
   emit(entry: SessionEntry, body: EventBody): void
+  /** Shows what a child's job is at, on the board and to the outside. */
+  noteJob(entry: SessionEntry, state: JobState): void
   entry(session: SessionId): SessionEntry
   parentOf(entry: SessionEntry): SessionEntry | undefined
   childrenOf(entry: SessionEntry): SessionEntry[]
@@ -88,6 +92,21 @@ export function createKernel(base: Pick<Kernel, 'options' | 'store' | 'clock' | 
       for (const record of records) takeRecord(base, entry, record)
       if (entry.status === 'active') entry.recent.push(...records)
       return records
+    },
+    noteJob(entry, state) {
+      const { parent } = entry.seed
+      if (!parent) return
+      const { generation } = entry
+      base.board.apply({ type: 'job.changed', job: parent.job, generation, state })
+      const { job, alias } = parent
+      base.stream.emit(refOf(entry), {
+        type: 'job.updated',
+        job,
+        alias,
+        agent: entry.seed.agent.name,
+        generation,
+        state,
+      })
     },
     entry(session) {
       const entry = entries.get(session)
@@ -116,6 +135,7 @@ type Parts = Pick<
   | 'asks'
   | 'stopping'
   | 'runs'
+  | 'deadlines'
 >
 
 /** An entry made from records that are in the journal already. */

@@ -57,6 +57,7 @@ export function createLaunching(kernel: Kernel): Launching {
       { type: 'session.created', version: 1, seed: { ...seed, root: parent.seed.root } },
       { type: 'message.received', message: { kind: 'user', text: prompt } },
     ])
+    if (seed.limits.timeoutMs) kernel.deadlines.start(child, seed.limits.timeoutMs)
     return child
   }
 

@@ -30,6 +30,7 @@ export function createPlacement(kernel: Kernel): Placement {
     }
     entry.status = 'queued'
     queue.push(entry)
+    if (kernel.host.free() <= 0) kernel.noteJob(entry, 'queued')
     pump()
   }
 
@@ -50,6 +51,7 @@ export function createPlacement(kernel: Kernel): Placement {
       const { worker, ended } = kernel.host.activate(task)
       entry.worker = worker
       kernel.emit(entry, { type: 'session.activated', epoch, worker })
+      kernel.noteJob(entry, 'running')
       finish(entry, epoch, await ended)
     } catch (thrown) {
       finish(entry, epoch, failedStart(thrown))

@@ -61,6 +61,8 @@ function continueSession(kernel: Kernel, entry: SessionEntry): void {
   const records = kernel.store.read(refOf(entry))
   const state = fold(records)
   for (const call of state.calls) askAgain(kernel, entry, call, records)
+  const { timeoutMs } = entry.seed.limits
+  if (timeoutMs && entry.seed.parent) kernel.deadlines.start(entry, timeoutMs)
   if (hasWork(state)) kernel.placement.wake(entry)
   else if (state.calls.some((call) => !call.result)) entry.status = 'suspended'
   else kernel.finishing.settle(entry)

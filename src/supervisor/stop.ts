@@ -11,8 +11,8 @@ export type Stopping = {
   interrupt(entry: SessionEntry, reason: string): Promise<void>
   /** Stops a session and all under it. The root stays usable; children end as `cancelled`. */
   cancelTree(entry: SessionEntry, reason: string): Promise<void>
-  /** Stops everything under a session that ends by itself. */
-  stopChildren(entry: SessionEntry): Promise<void>
+  /** Takes a session that is about to end from its worker, and cancels everything under it. */
+  halt(entry: SessionEntry): Promise<void>
 }
 
 /** How long a worker may take to give a cancelled session back before it is fenced off. */
@@ -112,9 +112,12 @@ export function createStopping(kernel: Kernel): Stopping {
   return {
     interrupt,
     cancelTree,
-    async stopChildren(entry) {
+    async halt(entry) {
+      entry.stopping = true
       const running = kernel.childrenOf(entry).filter(({ status }) => status !== 'ended')
-      await Promise.all(running.map((child) => cancelTree(child, 'The agent that sent it has ended.')))
+      const cancelled = running.map((child) => cancelTree(child, 'The agent that sent it has ended.'))
+      await Promise.all([takeBack(entry), ...cancelled])
+      entry.stopping = false
     },
   }
 }

@@ -4,7 +4,7 @@ import type { Fence, SupervisorApi } from '../core/messages.ts'
 import type { JournalRecord } from '../core/records.ts'
 import { transcriptText } from '../session/transcript.ts'
 import type { Kernel } from './kernel.ts'
-import { refOf, type SessionEntry } from './session-entry.ts'
+import { openJobs, refOf, type SessionEntry } from './session-entry.ts'
 
 /** What workers may ask of the main thread. Every call is fenced by its epoch. */
 export function createSupervisorApi(kernel: Kernel): SupervisorApi {
@@ -45,6 +45,7 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
       const records = newer(entry, lastSeq)
       if (records.length > 0) return { accepted: false, records }
       kernel.placement.deactivate(entry, why === 'idle' ? 'idle' : 'suspended')
+      if (why === 'waiting' || openJobs(entry).length > 0) kernel.noteJob(entry, 'waiting')
       if (why === 'waiting') {
         kernel.emit(entry, { type: 'session.suspended', waitingFor })
         return { accepted: true }
