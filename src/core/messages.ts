@@ -96,6 +96,8 @@ export type ProcessOutcome = {
   tail: string
   totalBytes: number
   droppedBytes: number
+  /** There when bytes were dropped and could be stored; `bytes` is less than `totalBytes` where the file was capped. */
+  spilled?: { path: string; bytes: number }
   exitCode: number | null
   signal: string | null
   ended: 'exited' | 'timed-out' | 'cancelled' | 'failed'

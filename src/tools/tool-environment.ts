@@ -1,6 +1,5 @@
-// A program of the user's would find a key by any of these endings; what a command needs, the user can pass on by name.
-const secret =
-  /(^|_)(API_?KEY|ACCESS_?KEY|KEY|KEY_ID|TOKEN|SECRET|SECRETS|CREDENTIALS?|PASSWD|PASSPHRASE|PAT|AUTH)$|PASSWORD|SECRET|APIKEY|API_KEY/i
+// Keys of model providers and the like: a command runs what the model wrote.
+const secret = /(^|_)(KEY|KEY_ID|TOKEN|CREDENTIALS?|PASSWD|PASSPHRASE|PAT|AUTH)$|PASSWORD|SECRET|API_?KEY/i
 
 // They change how a program starts, or belong to the folder and the terminal that Troupe was started in.
 const misleading = new Set([
