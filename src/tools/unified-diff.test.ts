@@ -1,0 +1,30 @@
+import { applyPatch } from 'diff'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { unifiedDiff } from './unified-diff.ts'
+
+const text = fc
+  .tuple(fc.array(fc.constantFrom('a', 'b', 'c', '', 'a\r', '-- x', '\\ y')), fc.boolean())
+  .map(([lines, ended]) => lines.join('\n') + (ended && lines.length > 0 ? '\n' : ''))
+
+test('a diff applied to the old text gives the new one, and counts its lines', () => {
+  fc.assert(
+    fc.property(text, text, text, text, (head, tail, before, after) => {
+      const [old, now] = [`${head}\n${before}${tail}`, `${head}\n${after}${tail}`]
+      const { diff, added, removed } = unifiedDiff('f', old, now)
+      if (old === now) return diff === ''
+      const body = diff.split('\n').slice(2)
+      expect(added).toBe(body.filter((line) => line.startsWith('+')).length)
+      expect(removed).toBe(body.filter((line) => line.startsWith('-')).length)
+      return applyPatch(old, diff, { autoConvertLineEndings: false }) === now
+    }),
+    { numRuns: 500 },
+  )
+})
+
+test('texts that have nothing in common are shown as removed and added whole', () => {
+  const lines = (mark: string) => Array.from({ length: 5000 }, (_, i) => `${mark}${i}\n`).join('')
+  const { diff, added, removed } = unifiedDiff('f', lines('a'), lines('b'))
+  expect([added, removed]).toEqual([5000, 5000])
+  expect(applyPatch(lines('a'), diff)).toBe(lines('b'))
+})
