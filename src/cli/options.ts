@@ -39,10 +39,10 @@ export function addRunOptions(command: Command): Command {
     .option('--output-schema <file>', 'JSON Schema that the answer must fit')
 }
 
-/** The library's options of these. */
-export function troupeOptions(options: RunOptions): TroupeOptions {
-  const { dir, model, trust, permission, allow, deny } = options
-  return { dir, model, trust, permission, allow, deny }
+/** The library's options of these; what was not given is not there. */
+export function troupeOptions({ dir, model, trust, permission, allow, deny }: RunOptions): TroupeOptions {
+  const given = Object.entries({ dir, model, trust, permission, allow, deny })
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined))
 }
 
 /** For commander: a whole number of at least 1. */

@@ -12,6 +12,6 @@ export const addResume: AddCommand = (program, { io, finish }) => {
     const { readPrompt } = await import('../run/read-prompt.ts')
     const { followRun } = await import('../run/follow-run.ts')
     const prompt = words.length === 0 ? undefined : await readPrompt(words, io)
-    finish(await followRun(io, { options, start: (troupe) => troupe.resume(id, prompt) }))
+    finish(await followRun(io, { options, session: id, start: (troupe) => troupe.resume(id, prompt) }))
   })
 }

@@ -19,6 +19,7 @@ export const addRun: AddCommand = (program, { io, finish }) => {
     finish(
       await followRun(io, {
         options,
+        session,
         start: (troupe, schema) =>
           troupe.run({ prompt, agent, session, maxTurns, timeoutMs, outputSchema: schema?.schema }),
       }),

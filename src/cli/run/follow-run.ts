@@ -1,9 +1,9 @@
 import type { RuntimeEvent } from '../../core/events.ts'
-import type { Run, RunFinished, Troupe } from '../../index.ts'
+import type { Run, RunFinished, Troupe, TroupeOptions } from '../../index.ts'
 import { type AskDesk, createAskDesk } from '../asks/ask-desk.ts'
 import { type ExitCode, exitCodeOfRun, exitCodes } from '../exit-codes.ts'
 import { type Io, isInteractive } from '../io.ts'
-import { loadLibrary } from '../load-library.ts'
+import { type Library, loadLibrary } from '../load-library.ts'
 import { type RunOptions, troupeOptions } from '../options.ts'
 import { createProgress, type Progress, type ProgressKind } from '../progress/progress.ts'
 import { type SignalWatch, watchSignals } from '../signals.ts'
@@ -11,19 +11,24 @@ import { jsonLine, stripControls } from '../terminal/sanitize.ts'
 import type { OutputSchema } from './output-schema.ts'
 import { endingLines, headerLines } from './run-lines.ts'
 
-/** What to run: `start` begins or continues a session of the troupe it is given. */
-export type RunPlan = { options: RunOptions; start(troupe: Troupe, schema: OutputSchema | undefined): Run }
+/** What to run: `start` begins or continues a session of the troupe it is given; `session` is one that may exist already. */
+export type RunPlan = {
+  options: RunOptions
+  session?: string
+  start(troupe: Troupe, schema: OutputSchema | undefined): Run
+}
 
 /** Runs and shows it: progress on stderr, the answer or the events on stdout. Returns the exit code. */
-export async function followRun(io: Io, { options, start }: RunPlan): Promise<ExitCode> {
+export async function followRun(io: Io, { options, session, start }: RunPlan): Promise<ExitCode> {
   const schema = await loadSchema(options)
   const progress = createProgress({ kind: progressKind(io, options), screen: io.stderr, style: io.errorStyle })
   const signals = watchSignals({ interactive: isInteractive(io), say: progress.note, exit: process.exit })
   const desk = createDesk(io, options, progress, signals)
   let troupe: Troupe | undefined
   try {
-    const { createTroupe } = await loadLibrary()
-    troupe = await createTroupe({ ...troupeOptions(options), onAsk: desk?.ask })
+    const library = await loadLibrary()
+    const known = session === undefined ? {} : whereItWas(session, library)
+    troupe = await library.createTroupe({ ...known, ...troupeOptions(options), onAsk: desk?.ask })
     for (const line of headerLines(troupe)) progress.note(line)
     const finished = await follow(troupe, {
       io,
@@ -41,6 +46,12 @@ export async function followRun(io: Io, { options, start }: RunPlan): Promise<Ex
     await troupe?.close()
     signals.close()
   }
+}
+
+/** A session goes on in its folder and with its model, unless another is named. */
+function whereItWas(session: string, { listSessions }: Library): Pick<TroupeOptions, 'dir' | 'config'> {
+  const known = listSessions().find((listing) => listing.session === session)
+  return known === undefined ? {} : { dir: known.dir, config: { model: known.model } }
 }
 
 async function loadSchema({ outputSchema }: RunOptions): Promise<OutputSchema | undefined> {

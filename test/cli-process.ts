@@ -1,0 +1,65 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { onTestFinished } from 'vitest'
+
+const program = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+
+/** What a command left behind; `code` is null when a signal ended it. */
+export type Finished = { code: number | null; stdout: string; stderr: string }
+
+export type RunningCli = {
+  child: ChildProcess
+  stdout: () => string
+  stderr: () => string
+  finished: Promise<Finished>
+}
+
+/** An empty home folder and a workspace, for one test; no model server can be reached from it. */
+export function newHome() {
+  const home = mkdtempSync(join(tmpdir(), 'troupe-cli-'))
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }))
+  const dir = join(home, 'work')
+  mkdirSync(dir)
+  const env = { PATH: process.env.PATH, HOME: home, OLLAMA_HOST: 'http://127.0.0.1:9' }
+
+  function start(args: string[], options: { cwd?: string; env?: NodeJS.ProcessEnv; input?: string } = {}): RunningCli {
+    const child = spawn(process.execPath, [program, ...args], {
+      cwd: options.cwd ?? dir,
+      env: { ...env, ...options.env },
+    })
+    onTestFinished(() => void child.kill('SIGKILL'))
+    const stdout = collect(child.stdout)
+    const stderr = collect(child.stderr)
+    child.stdin?.end(options.input ?? '')
+    const finished = new Promise<Finished>((resolve) => {
+      child.once('close', (code) => resolve({ code, stdout: stdout(), stderr: stderr() }))
+    })
+    return { child, stdout, stderr, finished }
+  }
+
+  return {
+    home,
+    dir,
+    start,
+    run: (...[args, options]: Parameters<typeof start>) => start(args, options).finished,
+    /** Writes a file into the workspace and returns its path. */
+    put(path: string, text: string): string {
+      const file = join(dir, path)
+      mkdirSync(join(file, '..'), { recursive: true })
+      writeFileSync(file, text)
+      return file
+    },
+  }
+}
+
+function collect(stream: NodeJS.ReadableStream): () => string {
+  let text = ''
+  stream.setEncoding('utf8')
+  stream.on('data', (chunk) => {
+    text += chunk
+  })
+  return () => text
+}
