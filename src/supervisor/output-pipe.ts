@@ -12,7 +12,7 @@ export type PipePair = { read: number; write: number }
 export interface PipePool {
   /** `undefined` where the platform cannot make one. */
   take(): Promise<PipePair | undefined>
-  close(): void
+  close(): Promise<void>
 }
 
 /**
@@ -47,9 +47,10 @@ export function createPipePool(batchSize: number = 8): PipePool {
       if (ready.length <= batchSize / 4 && canMake) void fillAhead()
       return pair
     },
-    close() {
+    async close() {
       isClosed = true
       ready.splice(0).forEach(closePair)
+      await filling
     },
   }
 }

@@ -39,10 +39,11 @@ function end(): void {
 }
 
 async function endAll(): Promise<void> {
-  pipes.close()
+  const closed = pipes.close()
   const tools = [...running.values()]
   for (const tool of tools) tool.stop(finalGraceMs)
   await Promise.all(tools.map(({ outcome }) => outcome))
+  await closed
   await new Promise<void>((resolve) => process.stdout.write('', () => resolve()))
 }
 

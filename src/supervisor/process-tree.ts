@@ -82,7 +82,7 @@ function firstPid({ shell, sinceMs }: Command): number {
 
 function lastPid(): number {
   try {
-    return Number(readFileSync('/proc/loadavg', 'latin1').trim().split(' ').at(-1))
+    return Number(readFileSync('/proc/loadavg', 'utf8').trim().split(' ').at(-1))
   } catch {
     return 0
   }
@@ -103,6 +103,8 @@ function readProcess(pid: number): LiveProcess | undefined {
   const stat = readStat(pid)
   if (stat === undefined || stat[0] === 'Z' || stat[0] === 'X') return undefined
   const [parent, group, session] = stat.slice(1, 4).map(Number)
+  // A thread of the kernel: most of what there is, and dear to ask for its environment.
+  if (group === 0) return undefined
   let marks: string[] | undefined
   return {
     pid,

@@ -34,7 +34,7 @@ function startTimeOf(pid: number): string | undefined {
 /** The fields of /proc/<pid>/stat from the state on; the name before them may hold blanks and parentheses. */
 export function readStat(pid: number): string[] | undefined {
   try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
     return text.slice(text.lastIndexOf(')') + 2).split(' ')
   } catch {
     return undefined // Ended meanwhile, or there is no /proc here.
