@@ -41,6 +41,8 @@ export type AgentDefinition = {
   options?: Record<string, number | string | boolean>
   /** Wildcards over the names of agents that it may spawn; missing: every one that is no `primary`. */
   spawns?: string[]
+  /** Names of the MCP servers that it asks for. */
+  mcpServers?: string[]
   /** Extra tools denied at depth > 0: only ever narrows. */
   denyAtDepth?: string[]
   source: { kind: 'builtin' | 'user' | 'project' | 'code'; path?: string }

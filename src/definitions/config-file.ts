@@ -1,0 +1,88 @@
+import { readFile } from 'node:fs/promises'
+import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml'
+import type { z } from 'zod'
+import { configSchema } from '../core/config.ts'
+import { RuntimeError } from '../core/errors.ts'
+
+/** A configuration file as written, valid for `configSchema`. Keys that are not there have no default yet. */
+export type RawConfig = z.input<typeof configSchema>
+
+/** Reads a configuration file; `undefined` if there is none. Throws `bad-config` with path, line, field and reason. */
+export async function readConfigFile(path: string): Promise<RawConfig | undefined> {
+  const text = await readText(path)
+  if (text === undefined) return undefined
+  const lines = new LineCounter()
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    logLevel: 'silent',
+    prettyErrors: false,
+    stringKeys: true,
+  })
+  const problem = document.errors[0] ?? document.warnings[0]
+  if (problem) throw badConfig(path, lines.linePos(problem.pos[0]).line, problem.message)
+  const raw: unknown = toValue(document, path) ?? {}
+  const parsed = configSchema.safeParse(raw)
+  if (parsed.success) return raw as RawConfig
+  throw issueError(path, parsed.error.issues[0]!, (keys) => lines.linePos(offsetOf(document, keys)).line)
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+    throw new RuntimeError('bad-config', `${path} can't be read (${code}). Make it a readable file, or remove it.`, {
+      cause: error,
+    })
+  }
+}
+
+function toValue(document: Document, path: string): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 50 })
+  } catch (error) {
+    throw badConfig(path, 1, error instanceof Error ? error.message : String(error))
+  }
+}
+
+function issueError(path: string, issue: z.core.$ZodIssue, lineOf: (keys: PropertyKey[]) => number): RuntimeError {
+  if (issue.code === 'unrecognized_keys') {
+    const at = [...issue.path, issue.keys[0]!]
+    return badConfig(path, lineOf(at), `"${at.join('.')}" is no setting. ${knownAt(issue.path)}`)
+  }
+  const field = issue.path.join('.')
+  return badConfig(path, lineOf(issue.path), `${field ? `"${field}": ` : ''}${issueText(issue)}.`)
+}
+
+function issueText(issue: z.core.$ZodIssue): string {
+  if (issue.code !== 'invalid_union') return issue.message
+  return [...new Set(issue.errors.map((branch) => branch[0]?.message ?? ''))].join(', or ')
+}
+
+function knownAt(path: PropertyKey[]): string {
+  const known = path.length === 0 ? Object.keys(configSchema.shape) : path[0] === 'limits' ? limitNames() : []
+  return known.length > 0 ? `Known: ${known.join(', ')}.` : 'Remove it.'
+}
+
+function limitNames(): string[] {
+  return Object.keys(configSchema.shape.limits.unwrap().shape)
+}
+
+/** Where a key stands in the file; of a path that does not lead on, the last part that is there. */
+function offsetOf(document: Document, keys: PropertyKey[]): number {
+  let node: unknown = document.contents
+  let offset = isNode(node) ? (node.range?.[0] ?? 0) : 0
+  for (const key of keys) {
+    if (!isMap(node)) return offset
+    const pair = node.items.find((item) => isScalar(item.key) && item.key.value === key)
+    if (!pair) return offset
+    if (isScalar(pair.key)) offset = pair.key.range?.[0] ?? offset
+    node = pair.value
+  }
+  return offset
+}
+
+function badConfig(path: string, line: number, reason: string): RuntimeError {
+  return new RuntimeError('bad-config', `${path}:${line}: ${reason.split('\n')[0]}`)
+}

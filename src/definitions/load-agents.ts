@@ -1,0 +1,36 @@
+import { basename, relative } from 'node:path'
+import type { AgentDefinition, Diagnostic } from '../core/agent.ts'
+import { type DefinitionFolder, definitionFolders, type LoadRequest } from './definition-folders.ts'
+import { listFiles, type Seen } from './list-files.ts'
+import { type ParsedAgent, parseAgent } from './parse-agent.ts'
+import { type Attempt, attempt, type Candidate, pickWinners } from './pick-winners.ts'
+import { readDefinition } from './read-definition.ts'
+
+/**
+ * Loads the agents of a workspace: its own before the user's before the built-in ones, one for each name. A file that is
+ * broken, or unclear about what it forbids, is left out with one diagnostic and stops no other. Built-in agents come last.
+ */
+export async function loadAgents(
+  request: LoadRequest,
+): Promise<{ agents: AgentDefinition[]; diagnostics: Diagnostic[] }> {
+  const seen: Seen = new Set()
+  const folders = await Promise.all(definitionFolders(request, 'agents').map((folder) => loadFolder(folder, seen)))
+  const { winners, diagnostics } = pickWinners(folders.flat(), 'Agent')
+  return { agents: winners.filter(({ value }) => !value.disabled).map(({ value }) => value.agent), diagnostics }
+}
+
+async function loadFolder(folder: DefinitionFolder, seen: Seen): Promise<Attempt<ParsedAgent>[]> {
+  const paths = await listFiles(folder.path, ({ name }) => /\.md$/i.test(name), { seen })
+  return Promise.all(paths.map((path) => attempt(path, () => loadAgent(path, folder))))
+}
+
+async function loadAgent(
+  path: string,
+  { path: folder, kind, format }: DefinitionFolder,
+): Promise<Candidate<ParsedAgent> | undefined> {
+  const text = await readDefinition(path)
+  if (/^readme\.md$/i.test(basename(path)) && !/^\s*---/.test(text)) return undefined
+  const inFolder = format === 'opencode' ? relative(folder, path).replaceAll('\\', '/') : basename(path)
+  const value = parseAgent({ text, fallbackName: inFolder.replace(/\.md$/i, ''), format, source: { kind, path } })
+  return { name: value.agent.name, value, path, kind, warnings: value.warnings }
+}
