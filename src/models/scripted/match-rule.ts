@@ -2,7 +2,7 @@ import { isSameTool } from '../tool-names.ts'
 import type { ScriptFacts } from './facts.ts'
 import type { Count, Script, ScriptRule } from './script-schema.ts'
 
-/** `groups` are those of the rule's `prompt` pattern, else of its `text` pattern; 0 is the whole match. */
+/** `groups` are those of the rule's `prompt` pattern if it has any, else of its `text` pattern; 0 is the whole match. */
 export type RuleMatch = { rule: ScriptRule; groups: readonly string[] }
 
 /** The first rule whose every condition holds. */
@@ -26,7 +26,8 @@ function matchRule({ when }: ScriptRule, facts: ScriptFacts): string[] | undefin
   const prompt = when.prompt?.exec(facts.prompt)
   const text = when.text?.exec(facts.text)
   if (prompt === null || text === null) return undefined
-  return [...(prompt ?? text ?? [])].map((group) => group ?? '')
+  const capturing = prompt && (prompt.length > 1 || !text) ? prompt : text
+  return [...(capturing ?? [])].map((group) => group ?? '')
 }
 
 function countHolds(count: Count | undefined, actual: number): boolean {

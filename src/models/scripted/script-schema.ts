@@ -1,10 +1,12 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 const text = z.union([z.string(), z.number(), z.boolean()]).transform(String)
 
+/** A regular expression of JavaScript; `(?i)`, `(?m)`, `(?s)` at its start set flags. */
 const pattern = z.string().transform((source, context) => {
+  const [opening = '', flags = ''] = /^\(\?([ims]+)\)/.exec(source) ?? []
   try {
-    return new RegExp(source)
+    return new RegExp(source.slice(opening.length), flags)
   } catch (error) {
     context.addIssue({ code: 'custom', message: (error as Error).message })
     return z.NEVER

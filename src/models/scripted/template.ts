@@ -75,8 +75,9 @@ function filledLines(text: string): string[] {
   return text.split('\n').filter((line) => line.trim() !== '')
 }
 
+/** Neither a note of a tool, `[showing the newest 100]`, nor a sentence. */
 function isPath(line: string): boolean {
-  return /^[^\s(<:][^:*<>"]*$/.test(line) && !/[.!?]$/.test(line) && !/\s\S+\s\S+\s/.test(line)
+  return !/^\s|^\[.* .*\]$|^No files |[.!?:]$/.test(line)
 }
 
 function kinds(paths: readonly string[]): string {
