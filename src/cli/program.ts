@@ -36,7 +36,7 @@ export function createProgram(context: Context): Command {
     .description('Many AI agents at once on your own machine.')
     .version(readVersion(), '-V, --version', 'print the version')
     .option('--debug', 'print the stack of an error')
-    .configureOutput({ writeOut: (text) => void context.io.stdout.write(text), outputError() {} })
+    .configureOutput({ writeOut: (text) => void context.io.stdout.write(text), writeErr() {}, outputError() {} })
     .configureHelp({ showGlobalOptions: true })
     .showSuggestionAfterError()
     .exitOverride()

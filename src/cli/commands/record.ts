@@ -20,6 +20,10 @@ export const addRecord: AddCommand = (program, { io }) => {
         port,
         file: out,
       })
-      await serveUntilStopped(io, recorder, `Recording to ${out}. Use it: OLLAMA_HOST=${recorder.url}`)
+      await serveUntilStopped(
+        io,
+        recorder,
+        `Recording to ${out} at ${recorder.url} - use it with OLLAMA_HOST=${recorder.url}`,
+      )
     })
 }

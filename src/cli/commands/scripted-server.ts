@@ -13,6 +13,6 @@ export const addScriptedServer: AddCommand = (program, { io }) => {
     .action(async (path: string, { port }: { port: number }) => {
       const { startScriptedServer } = await loadLibrary()
       const server = await startScriptedServer({ path, port })
-      await serveUntilStopped(io, server, `Serving ${path} at ${server.url}. Use it: OLLAMA_HOST=${server.url}`)
+      await serveUntilStopped(io, server, `Serving ${path} at ${server.url} - use it with OLLAMA_HOST=${server.url}`)
     })
 }

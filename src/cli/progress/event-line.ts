@@ -1,7 +1,7 @@
 import type { RuntimeEvent } from '../../core/events.ts'
 import { duration, plural, shortCount } from '../terminal/numbers.ts'
 import { oneLine } from '../terminal/sanitize.ts'
-import { callText, type Row, type View } from './view.ts'
+import { callText, jobLabel, type Row, type View } from './view.ts'
 
 /** Something a person should see whether or not lines are updated in place: trouble and decisions. */
 export function noteLine(view: View, event: RuntimeEvent): string | undefined {
@@ -59,11 +59,8 @@ export function tag(row: Row | undefined): string {
 type Of<Type extends RuntimeEvent['type']> = Extract<RuntimeEvent, { type: Type }>
 
 /** At its launch a job has no row yet. */
-function jobTag(view: View, { job, session, alias, agent }: Of<'job.launched'> | Of<'job.finished'>): string {
-  const row = view.rows.get(job)
-  const above = view.rows.get(session)
-  const label = above !== undefined && above.depth > 0 ? `${above.label}/${oneLine(alias)}` : oneLine(alias)
-  return row === undefined || row.agent === '' ? `[${label} ${oneLine(agent)}]` : tag(row)
+function jobTag(view: View, { job, alias, agent }: Of<'job.launched'> | Of<'job.finished'>): string {
+  return `[${jobLabel(view, job, alias)} ${oneLine(agent)}]`
 }
 
 function effort(row: Row | undefined): string {

@@ -40,7 +40,7 @@ export function applyEvent(view: View, event: RuntimeEvent): void {
     case 'job.finished':
       return applyJob(view, event)
     case 'result.delivered':
-      jobRow(view, event.session, event.job, event.alias).delivered = true
+      jobRow(view, event.job, event.alias).delivered = true
       return
     case 'permission.requested':
       view.asks.set(event.id, { session: event.sessionId, title: oneLine(event.title) })
@@ -71,7 +71,7 @@ export function callText(tool: string, title: string): string {
 type JobEvent = Extract<RuntimeEvent, { type: 'job.launched' | 'job.updated' | 'job.finished' }>
 
 function applyJob(view: View, event: JobEvent): void {
-  const row = jobRow(view, event.session, event.job, event.alias)
+  const row = jobRow(view, event.job, event.alias)
   row.agent = event.agent
   if (event.type === 'job.launched') {
     row.state = 'queued'
@@ -157,11 +157,18 @@ function rowOf(view: View, event: RuntimeEvent): Row {
   return view.rows.get(event.session) ?? addRow(view, event.session, event.session === event.root ? 0 : 1)
 }
 
-function jobRow(view: View, parent: string, job: string, alias: string): Row {
-  const above = view.rows.get(parent)
-  const row = view.rows.get(job) ?? addRow(view, job, (above?.depth ?? 0) + 1)
-  row.label = above !== undefined && above.depth > 0 ? `${above.label}/${oneLine(alias)}` : oneLine(alias)
+/** The row of a job, made when it is the first one. */
+function jobRow(view: View, job: string, alias: string): Row {
+  const row = view.rows.get(job) ?? addRow(view, job, 1)
+  row.label = jobLabel(view, job, alias)
   return row
+}
+
+/** A child is named after its parent too, unless that is the root. The child's id is the parent's, `-` and its alias. */
+export function jobLabel(view: View, job: string, alias: string): string {
+  const parent = view.rows.get(job.slice(0, -alias.length - 1))
+  const own = oneLine(alias)
+  return parent !== undefined && parent.depth > 0 ? `${parent.label}/${own}` : own
 }
 
 function addRow(view: View, session: string, depth: number): Row {

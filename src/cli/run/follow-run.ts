@@ -29,7 +29,6 @@ export async function followRun(io: Io, { options, session, start }: RunPlan): P
     const library = await loadLibrary()
     const known = session === undefined ? {} : whereItWas(session, library)
     troupe = await library.createTroupe({ ...known, ...troupeOptions(options), onAsk: desk?.ask })
-    for (const line of headerLines(troupe)) progress.note(line)
     const finished = await follow(troupe, {
       io,
       options,
@@ -73,13 +72,21 @@ async function follow(
   troupe: Troupe,
   { io, options, progress, signals, desk, start }: Following,
 ): Promise<RunFinished> {
+  let begun = false
+  const begin = () => {
+    if (begun) return
+    begun = true
+    for (const line of headerLines(troupe)) progress.note(line)
+  }
   const events = troupe.events.subscribe((event) => {
+    begin()
     if (options.json) printEvent(io, event)
     if (event.type === 'permission.resolved') desk?.withdraw(event.id)
     progress.take(event)
   })
   try {
     const run = start(troupe)
+    begin()
     signals.attach({ interrupt: () => quietly(run.interrupt()), cancel: () => quietly(run.cancel()) })
     io.readerGone.addEventListener('abort', signals.cancel, { once: true })
     return await run.finished
