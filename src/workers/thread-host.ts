@@ -19,6 +19,7 @@ type Hosted = {
   ready: boolean
   remote: Remote<WorkerApi>
   live: MessagePort
+  receive(message: LiveBatch | WorkerReady): void
   /** Rejects when the thread is gone; every call to it is raced against this, since comlink's would never settle. */
   gone: Promise<never>
   close(): void
@@ -43,8 +44,10 @@ export function createThreadHost(options: ThreadHostOptions): Host {
     workers.set(hosted.id, hosted)
     hosted.gone.catch((error) => {
       workers.delete(hosted.id)
+      // Closing has released it already, and a proxy can be released once only.
+      if (closing) return
       hosted.close()
-      if (!closing) options.onDied(hosted.id, error)
+      options.onDied(hosted.id, error)
     })
     return hosted
   }
@@ -64,7 +67,7 @@ export function createThreadHost(options: ThreadHostOptions): Host {
     cancel: (id, fence) => void workers.get(id)?.remote.cancel(fence).catch(ignoreDeath),
     drain(id) {
       const hosted = workers.get(id)
-      if (hosted) drainPort(hosted, options)
+      if (hosted) drainPort(hosted)
     },
     warm() {
       while (workers.size < options.threads) start()
@@ -106,24 +109,31 @@ function startWorker({ pool, id, options }: { pool: Piscina; id: WorkerId; optio
   const ports: WorkerPorts = { calls: calls.port2, supervisor: supervisor.port2, live: live.port2 }
   const task = pool.run(ports, { transferList: [calls.port2, supervisor.port2, live.port2] as never })
   const died = watchThread(pool)
+  let closed = false
   const hosted: Hosted = {
     id,
     active: 0,
     ready: false,
     remote,
     live: live.port1,
+    receive(message) {
+      if ('ready' in message) {
+        hosted.ready = true
+        died.watch(message.threadId)
+      } else {
+        options.onLive(message.events)
+        live.port1.postMessage({ acknowledged: message.batch })
+      }
+    },
     gone: goneOf(task, died.exit, id),
     close() {
+      if (closed) return
+      closed = true
       remote[releaseProxy]()
       for (const port of [calls.port1, supervisor.port1, live.port1]) port.close()
     },
   }
-  live.port1.on('message', (message: LiveBatch | WorkerReady) => {
-    if ('ready' in message) {
-      hosted.ready = true
-      died.watch(message.threadId)
-    } else takeBatch(hosted, message, options)
-  })
+  live.port1.on('message', hosted.receive)
   live.port1.unref()
   supervisor.port1.unref()
   calls.port1.unref()
@@ -163,15 +173,9 @@ async function activateOn(hosted: Hosted, task: ActivationTask): Promise<Activat
   }
 }
 
-function takeBatch(hosted: Hosted, { batch, events }: LiveBatch, { onLive }: HostOptions): void {
-  onLive(events)
-  hosted.live.postMessage({ acknowledged: batch })
-}
-
-function drainPort(hosted: Hosted, options: HostOptions): void {
-  for (let received = receiveMessageOnPort(hosted.live); received; received = receiveMessageOnPort(hosted.live)) {
-    takeBatch(hosted, received.message, options)
-  }
+function drainPort({ live, receive }: Hosted): void {
+  for (let received = receiveMessageOnPort(live); received; received = receiveMessageOnPort(live))
+    receive(received.message)
 }
 
 function sum(numbers: number[]): number {
