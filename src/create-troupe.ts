@@ -174,7 +174,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     },
     asks: supervisor.asks,
     answer: supervisor.answer,
-    jobs: (root) => supervisor.board.rows(root),
+    jobs: (root) => supervisor.board.rows(root === undefined ? undefined : parseSessionId(root)),
     tools(name, depth) {
       const agent = agentNamed(name)
       const toolset = chooseToolset(agent.toolset, settings.toolset, chosen.spec.profile.parameters)

@@ -71,7 +71,7 @@ export type Kernel = {
   record(entry: SessionEntry, bodies: RecordBody[]): JournalRecord[]
   emit(entry: SessionEntry, body: EventBody): void
   /** Shows what a child's job is at, on the board and to the outside. */
-  noteJob(entry: SessionEntry, state: JobState): void
+  noteJob(entry: SessionEntry, state: 'queued' | 'running' | 'waiting'): void
   entry(session: SessionId): SessionEntry
   parentOf(entry: SessionEntry): SessionEntry | undefined
   childrenOf(entry: SessionEntry): SessionEntry[]
