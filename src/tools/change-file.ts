@@ -87,7 +87,7 @@ function assertApproved(file: ResolvedPath, before: LoadedFile | undefined, basi
 }
 
 function diffOf(file: ResolvedPath, before: LoadedFile | undefined, after: Buffer): FileDiff {
-  return unifiedDiff(file.relative, before?.bytes.toString('utf8') ?? '', after.toString('utf8'))
+  return unifiedDiff(file.relative, before?.bytes ?? Buffer.alloc(0), after)
 }
 
 function capped(diff: string, maxChars: number): string {

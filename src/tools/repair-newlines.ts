@@ -40,7 +40,7 @@ function quotedSpans(text: string): [number, number][] {
   return spans
 }
 
-/** A string may hold `\n`, but a quote opened on one line and closed after a literal `\n` and more quotes is not told apart. */
+/** -1 when the quote is never closed: then it was no quote. */
 function closingQuote(text: string, open: number): number {
   for (let at = open + 1; at < text.length; at++) {
     if (text[at] === '\\') at++

@@ -1,7 +1,10 @@
 import { applyPatch } from 'diff'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { unifiedDiff } from './unified-diff.ts'
+import * as subject from './unified-diff.ts'
+
+const unifiedDiff = (path: string, before: string, after: string) =>
+  subject.unifiedDiff(path, Buffer.from(before), Buffer.from(after))
 
 const text = fc
   .tuple(fc.array(fc.constantFrom('a', 'b', 'c', '', 'a\r', '-- x', '\\ y')), fc.boolean())
@@ -27,4 +30,14 @@ test('texts that have nothing in common are shown as removed and added whole', (
   const { diff, added, removed } = unifiedDiff('f', lines('a'), lines('b'))
   expect([added, removed]).toEqual([5000, 5000])
   expect(applyPatch(lines('a'), diff)).toBe(lines('b'))
+})
+
+test('a small change of a large text is one small hunk at its line', () => {
+  const lines = Array.from({ length: 20_000 }, (_, i) => `zeile ${i} äöü\n`)
+  const before = lines.join('')
+  const after = lines.with(12_345, 'changed\n').join('')
+  const { diff } = unifiedDiff('f', before, after)
+  expect(diff).toContain('@@ -12343,7 +12343,7 @@\n zeile 12342 äöü\n')
+  expect(diff.split('\n')).toHaveLength(12)
+  expect(applyPatch(before, diff)).toBe(after)
 })

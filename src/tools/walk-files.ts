@@ -45,7 +45,7 @@ export async function walkFiles(
       if (entry.isDirectory()) {
         if (!own.ignores(`${prefix}${path}/`)) open.push({ below: `${path}/`, rules: own })
       } else if (entry.isFile() && !own.ignores(prefix + path)) {
-        files.push({ path: join(root, path), below: path })
+        files.push({ path: `${root}/${path}`, below: path })
       }
     }
   }
