@@ -261,8 +261,20 @@ describe('calls', () => {
   })
 
   test('many run side by side', async () => {
-    const outcomes = await Promise.all(Array.from({ length: 40 }, (_, i) => run(`echo ${i}`)))
-    expect(outcomes.map(({ head }) => head)).toEqual(Array.from({ length: 40 }, (_, i) => `${i}\n`))
+    const outcomes = await Promise.all(Array.from({ length: 100 }, (_, i) => run(`echo ${i}`)))
+    expect(outcomes.map(({ head }) => head)).toEqual(Array.from({ length: 100 }, (_, i) => `${i}\n`))
+  })
+
+  test('run as well where no pipes can be made', async () => {
+    const { PATH } = process.env
+    process.env.PATH = '/no/mkfifo'
+    const bare = createProcesses()
+    const first = bare.run(requestFor('echo "a" >&2; echo \'b\'; echo c >&2; exit 3', { env: { PATH: PATH ?? '' } }))
+    process.env.PATH = PATH
+    expect(await first).toMatchObject({ head: 'a\nb\nc\n', exitCode: 3 })
+    expect(await bare.run(requestFor('seq 1 100000'))).toMatchObject({ totalBytes: 588_895, exitCode: 0 })
+    expect(await bare.run(requestFor('sleep 300 & echo done'))).toMatchObject({ head: 'done\n', leftRunning: 1 })
+    await bare.close()
   })
 
   test('close ends all, and later runs fail', async () => {

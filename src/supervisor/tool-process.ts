@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextRound, setTimeout as sleep } from 'node:timers/promises'
 import type { ProcessOutcome } from '../core/messages.ts'
 import { type CapturedOutput, createCapturedOutput } from './captured-output.ts'
 import type { ToolCommand } from './helper-protocol.ts'
@@ -89,8 +89,9 @@ async function afterEnd(shell: RunningShell): Promise<Exit> {
   return exit?.[0] ?? (await Promise.race([shell.exited, { exitCode: null, signal: null }]))
 }
 
+// A busy helper may find the time over before it has looked at the pipe: one more round of the event loop reads it.
 function soon<T>(awaited: Promise<T>): Promise<T | undefined> {
-  return Promise.race([awaited, sleep(drainMs, undefined)])
+  return Promise.race([awaited, sleep(drainMs).then(() => nextRound(undefined))])
 }
 
 function complaint(stuck: LiveProcess[]): Pick<End, 'error'> {
