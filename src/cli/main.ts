@@ -7,14 +7,19 @@ import { createProgram } from './program.ts'
 import { stripControls } from './terminal/sanitize.ts'
 
 const io = processIo()
+// `--debug` may stand anywhere; it is no option of any one command.
+const debug = process.argv.includes('--debug')
+if (debug) process.setSourceMapsEnabled(true)
+process.on('uncaughtException', (error) => {
+  failed(error, io)
+  process.exit(exitCodes.failed)
+})
 const exitCode = await main(process.argv.slice(2), io)
 await drained(io)
 // Not left to the event loop: a thread or socket that somebody forgot must not keep a finished command up.
 process.exit(exitCode)
 
 async function main(args: string[], io: Io): Promise<number> {
-  // `--debug` may stand anywhere; it is no option of any one command.
-  const debug = args.includes('--debug')
   let code: ExitCode = exitCodes.done
   const finish = (finished: ExitCode) => {
     code = finished
@@ -27,7 +32,7 @@ async function main(args: string[], io: Io): Promise<number> {
     )
     return code
   } catch (error) {
-    return error instanceof CommanderError ? failedParsing(error, args, io) : failed(error, debug, io)
+    return error instanceof CommanderError ? failedParsing(error, args, io) : failed(error, io)
   }
 }
 
@@ -49,9 +54,13 @@ function failedParsing(error: CommanderError, args: string[], { stderr }: Io): n
   return exitCodes.usage
 }
 
-function failed(error: unknown, debug: boolean, { stderr, readerGone }: Io): number {
-  if (readerGone.aborted) return exitCodes.done
-  const text = debug && error instanceof Error ? (error.stack ?? error.message) : messageOf(error)
-  stderr.write(`troupe: ${debug ? text : stripControls(text).replace(/\s*\n\s*/g, ' ')}\n`)
+function failed(error: unknown, { stderr }: Io): number {
+  if (debug) stderr.write(`troupe: ${error instanceof Error ? error.stack : messageOf(error)}\n`)
+  else stderr.write(`troupe: ${stripControls(messageOf(error)).replace(/\s*\n\s*/g, ' ')}${bugHint(error)}\n`)
   return exitCodeOfError(error)
+}
+
+/** Expected failures have a code and say what to do. */
+function bugHint(error: unknown): string {
+  return error instanceof Error && 'code' in error ? '' : ' (a bug in troupe: --debug shows where)'
 }
