@@ -46,18 +46,22 @@ function toValue(document: Document, path: string): unknown {
   }
 }
 
-function issueError(path: string, issue: z.core.$ZodIssue, lineOf: (keys: PropertyKey[]) => number): RuntimeError {
+function issueError(path: string, outer: z.core.$ZodIssue, lineOf: (keys: PropertyKey[]) => number): RuntimeError {
+  const issue = deepest(outer)
   if (issue.code === 'unrecognized_keys') {
     const at = [...issue.path, issue.keys[0]!]
     return badConfig(path, lineOf(at), `"${at.join('.')}" is no setting. ${knownAt(issue.path)}`)
   }
   const field = issue.path.join('.')
-  return badConfig(path, lineOf(issue.path), `${field ? `"${field}": ` : ''}${issueText(issue)}.`)
+  return badConfig(path, lineOf(issue.path), `${field ? `"${field}": ` : ''}${issue.message}.`)
 }
 
-function issueText(issue: z.core.$ZodIssue): string {
-  if (issue.code !== 'invalid_union') return issue.message
-  return [...new Set(issue.errors.map((branch) => branch[0]?.message ?? ''))].join(', or ')
+/** Of several forms that a value may have, the one that fits farthest says best what is wrong. */
+function deepest(issue: z.core.$ZodIssue): z.core.$ZodIssue {
+  if (issue.code !== 'invalid_union') return issue
+  const inner = issue.errors.flatMap((branch) => branch.slice(0, 1)).map(deepest)
+  const best = inner.sort((a, b) => b.path.length - a.path.length)[0]
+  return best ? { ...best, path: [...issue.path, ...best.path] } : issue
 }
 
 function knownAt(path: PropertyKey[]): string {

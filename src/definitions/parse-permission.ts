@@ -63,6 +63,8 @@ function patternsOf(key: string, rule: unknown, line?: number): Authored[] {
   if (!(rule instanceof Map) || !hasPatterns(key))
     return refuse(`permission: "${key}" must be allow, ask or deny, or a map of patterns to these.`, line)
   return [...rule].map(([pattern, action]) => {
+    if (String(pattern).trim() === '')
+      refuse(`permission: "${key}" has an empty pattern. For all of it write "*".`, line)
     if (!actions.has(action)) refuse(`permission: "${key}: ${pattern}" must be allow, ask or deny.`, line)
     return { key, pattern: String(pattern), action: action as Action }
   })

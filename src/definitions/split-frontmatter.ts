@@ -43,15 +43,20 @@ function refuseFence(fence: string, language: string, line: number): never {
   return refuse(reason, line)
 }
 
-/** No frontmatter, unless it looks as if only the first fence had got lost. */
+/** No frontmatter, unless it looks as if only the first fence had got lost or damaged. */
 function withoutFences(lines: string[], first: number): SplitText {
-  const key = keyOf(lines[first] ?? '')
-  if (key !== undefined && findKey(key))
-    refuse('The opening fence is missing. Put a line --- before the first key.', first + 1)
-  const fence = lines.findIndex((line, index) => index > first && /^---\s*$/.test(line))
-  const lost = lines.findIndex((line, index) => index < fence && isAccessKey(keyOf(line) ?? ''))
-  if (lost >= 0) refuse('The opening fence is missing or unclear. Begin the file with a line ---.', first + 1)
-  return { yamlLine: first + 1, body: lines.slice(first).join('\n'), bodyLine: first + 1 }
+  const content = lines.slice(first)
+  const fence = content.findIndex((line, index) => index > 0 && /^---\s*$/.test(line))
+  const top = content.filter((line) => line.trim() !== '').slice(0, 3)
+  const isKey = (line: string) => findKey(keyOf(line) ?? '') !== undefined
+  const isLost =
+    top.slice(0, 1).some(isKey) || (fence > 0 && (top.some(isKey) || content.slice(0, fence).some(isAccessLine)))
+  if (isLost) refuse('The opening fence is missing or unclear. Put a line --- before the first key.', first + 1)
+  return { yamlLine: first + 1, body: content.join('\n'), bodyLine: first + 1 }
+}
+
+function isAccessLine(line: string): boolean {
+  return isAccessKey(keyOf(line) ?? '')
 }
 
 function keyOf(line: string): string | undefined {

@@ -28,6 +28,9 @@ function entry(text: string, line?: number): ToolEntry {
   const match = /^([^()\s]+)(?:\((.*)\))?$/s.exec(text)
   if (!match?.[1])
     return refuse(`"${text}" is no tool name. Write it as Bash(git *), without a blank before "(".`, line)
+  if (/^(true|false|allow|ask|deny)$/i.test(match[1]) || match[1].includes(':')) {
+    refuse(`"${text}" is no tool name. Write a list of names, or a map with one tool a line.`, line)
+  }
   if (match[2] === undefined) return { name: match[1], scopes: [] }
   const scopes = splitOutside(match[2], /,/, line)
   if (scopes.length === 0) refuse(`"${text}" names nothing between its parentheses.`, line)

@@ -1,0 +1,156 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { loadConfig, rulesOf } from './load-config.ts'
+import { isTrusted, trust } from './trust.ts'
+
+let root = ''
+
+beforeEach(async () => {
+  root = await realpath(await mkdtemp(join(tmpdir(), 'troupe-config-')))
+  await mkdir(join(root, 'project'))
+})
+
+afterEach(() => rm(root, { recursive: true, force: true }))
+
+async function put(path: string, text: string): Promise<string> {
+  const full = join(root, path)
+  await mkdir(dirname(full), { recursive: true })
+  await writeFile(full, text)
+  return full
+}
+
+function load(trusted = true) {
+  return loadConfig({ worktree: join(root, 'project'), userConfigDir: join(root, 'user'), trusted })
+}
+
+describe('configuration', () => {
+  test('has defaults without any file', async () => {
+    const { config, sources, rules, ignored } = await load()
+    expect(config).toMatchObject({
+      workers: 2,
+      host: 'threads',
+      toolset: 'auto',
+      permission: {},
+      limits: {},
+      servers: {},
+    })
+    expect([sources, rules, ignored]).toEqual([[], [], undefined])
+  })
+
+  test('of the project counts over the user, part by part', async () => {
+    const user = await put(
+      'user/config.yaml',
+      'model: ollama/a\nworkers: 3\nlimits: { maxTurns: 5 }\nservers: { ollama: { slots: 2 } }\n',
+    )
+    const project = await put(
+      'project/troupe.yaml',
+      'model: ollama/b\nlimits: { maxTokens: 9 }\nservers: { ollama: { contextTokens: 2048 } }\n',
+    )
+    const { config, sources } = await load()
+    expect(config).toMatchObject({
+      model: 'ollama/b',
+      workers: 3,
+      limits: { maxTurns: 5, maxTokens: 9 },
+      servers: { ollama: { slots: 2, contextTokens: 2048 } },
+    })
+    expect(sources).toEqual([user, project])
+  })
+
+  test('gives the rules of both files in order, the project last', async () => {
+    await put('user/config.yaml', 'permission: { bash: { "*": ask, "git *": allow }, "*": deny }\n')
+    await put('project/troupe.yaml', 'permission: { bash: { "npm test": allow } }\n')
+    expect((await load()).rules).toEqual([
+      { key: 'bash', pattern: '*', action: 'ask', source: 'user' },
+      { key: 'bash', pattern: 'git *', action: 'allow', source: 'user' },
+      { key: '*', pattern: '*', action: 'deny', source: 'user' },
+      { key: 'bash', pattern: 'npm test', action: 'allow', source: 'project' },
+    ])
+  })
+
+  test('of an untrusted project is not even read, and one line says what to do', async () => {
+    const path = await put('project/troupe.yaml', 'permission: { bash: allow\n')
+    const { rules, sources, ignored } = await load(false)
+    expect([rules, sources]).toEqual([[], []])
+    expect(ignored).toBe(
+      `${path} is not used: this folder is not trusted. Read it, then: troupe trust ${join(root, 'project')} (or --trust for one run).`,
+    )
+  })
+
+  test('of a trusted project may not send code elsewhere or allow everything', async () => {
+    await put(
+      'project/troupe.yaml',
+      'servers: { ollama: { url: "http://far.example:11434", slots: 4 }, near: { url: "http://127.0.0.1:9" } }\npermission: { "*": allow, bash: ask }\n',
+    )
+    const { config, rules, diagnostics } = await load()
+    expect(config.servers).toEqual({ ollama: { slots: 4 }, near: { url: 'http://127.0.0.1:9' } })
+    expect(rules).toEqual([{ key: 'bash', pattern: '*', action: 'ask', source: 'project' }])
+    expect(diagnostics.map(({ message }) => message)).toEqual([
+      expect.stringContaining('servers.ollama.url'),
+      expect.stringContaining('permission.*'),
+    ])
+  })
+
+  test('keeps what the user denies at depth', async () => {
+    await put('user/config.yaml', 'denyAtDepth: [webfetch]\n')
+    await put('project/troupe.yaml', 'denyAtDepth: [bash]\n')
+    expect((await load()).config.denyAtDepth).toEqual(['webfetch', 'bash'])
+  })
+
+  test.each([
+    ['an unknown key', 'model: a/b\nwrokers: 3\n', ':2: "wrokers" is no setting. Known: model, workers'],
+    ['an unknown limit', 'limits:\n  maxTurn: 3\n', ':2: "limits.maxTurn" is no setting. Known: maxTurns'],
+    ['a wrong type', 'model: a/b\nworkers: many\n', ':2: "workers": Invalid input: expected number'],
+    ['a wrong action', 'permission:\n  edit: ask\n  bash:\n    "git *": maybe\n', ':4: "permission.bash'],
+    ['broken YAML', 'model: [a\nworkers: 1\n', ':2: '],
+    ['a list', '- a\n- b\n', ':1: Invalid input: expected object'],
+    ['a key twice', 'workers: 1\nworkers: 2\n', ':2: '],
+  ])('with %s is refused with path, line and reason', async (_, text, message) => {
+    const path = await put('user/config.yaml', text)
+    const error = await load().catch((thrown: unknown) => thrown)
+    expect(error).toMatchObject({ code: 'bad-config', message: expect.stringContaining(`${path}${message}`) })
+  })
+
+  test('that is a folder is refused', async () => {
+    await mkdir(join(root, 'user/config.yaml'), { recursive: true })
+    await expect(load()).rejects.toMatchObject({ code: 'bad-config', message: expect.stringContaining('EISDIR') })
+  })
+
+  test('rules keep the order of their map', () => {
+    expect(rulesOf({ edit: 'deny', bash: { '*': 'ask', 'ls *': 'allow' } }, 'flag')).toEqual([
+      { key: 'edit', pattern: '*', action: 'deny', source: 'flag' },
+      { key: 'bash', pattern: '*', action: 'ask', source: 'flag' },
+      { key: 'bash', pattern: 'ls *', action: 'allow', source: 'flag' },
+    ])
+  })
+})
+
+describe('trust', () => {
+  const trusted = () => isTrusted(join(root, 'data'), join(root, 'project'))
+
+  test('lasts until the configuration changes', async () => {
+    await put('project/troupe.yaml', 'workers: 1\n')
+    expect(await trusted()).toBe(false)
+    await trust(join(root, 'data'), join(root, 'project'))
+    expect(await trusted()).toBe(true)
+    await put('project/troupe.yaml', 'workers: 4\n')
+    expect(await trusted()).toBe(false)
+    await put('project/troupe.yaml', 'workers: 1\n')
+    expect(await trusted()).toBe(true)
+  })
+
+  test('of a folder without configuration ends when it gets one', async () => {
+    await trust(join(root, 'data'), join(root, 'project'))
+    expect(await trusted()).toBe(true)
+    await put('project/troupe.yaml', 'workers: 4\n')
+    expect(await trusted()).toBe(false)
+  })
+
+  test('goes to the real folder alone', async () => {
+    await mkdir(join(root, 'other'))
+    await trust(join(root, 'data'), join(root, 'project'))
+    expect(await isTrusted(join(root, 'data'), join(root, 'other'))).toBe(false)
+    expect(await isTrusted(join(root, 'data'), join(root, 'project', '..', 'project'))).toBe(true)
+  })
+})
