@@ -65,19 +65,19 @@ export function findRow(state: BoardState, job: JobId): JobRow | undefined {
 
 /** Jobs of one root, or of all, in the order of their launch. */
 export function rowsOf(state: BoardState, root?: SessionId): JobRow[] {
-  const entries =
-    root === undefined
-      ? [...state.jobs.values()]
-      : toArray(state.roots.get(root)).flatMap((session) => state.jobs.get(session) ?? [])
-  return entries
-    .filter((entry) => entry.row !== undefined)
-    .sort(
-      (one, other) =>
-        one.launch!.at - other.launch!.at ||
-        one.launch!.seq - other.launch!.seq ||
-        (one.row!.job < other.row!.job ? -1 : 1),
-    )
-    .map((entry) => entry.row!)
+  const trees = root === undefined ? [...state.roots.values()] : [state.roots.get(root)]
+  return trees
+    .flatMap((sessions) => toArray(sessions))
+    .map((session) => state.jobs.get(session))
+    .filter((entry) => entry?.row !== undefined)
+    .sort((one, other) => compareLaunches(one!.launch!, other!.launch!))
+    .map((entry) => entry!.row!)
+}
+
+type Launch = NonNullable<JobEntry['launch']>
+
+function compareLaunches(one: Launch, other: Launch): number {
+  return one.at - other.at || one.seq - other.seq || (one.job < other.job ? -1 : 1)
 }
 
 /** The children of one session, in the order of their launch. */

@@ -1,4 +1,4 @@
-import { isAbsolute, relative, sep } from 'node:path'
+import { sep } from 'node:path'
 import type { SessionId } from '../core/ids.ts'
 import { type BoardState, type JobRow, rowsUnder } from './board-state.ts'
 import { countLines } from './line-ranges.ts'
@@ -12,6 +12,8 @@ const maxNoticeChars = 2000
 const maxLine = 240
 const minLine = 60
 const maxName = 60
+const minPurpose = 20
+const moreChars = 13
 const shownFiles = 8
 
 /**
@@ -101,19 +103,26 @@ function activeLine(row: JobRow): string {
 
 function reusableLine(state: BoardState, row: JobRow, dir: string, width: number): string {
   const begin = `${named(row)}${row.state === 'completed' ? '' : ` ${row.state}`}: `
-  const files = filesRead(state, row, dir)
-  const context = files === '' ? '' : `; context read by ${plain(row.alias, maxName)}: ${files}`
-  const room = Math.max(20, width - begin.length - Math.min(context.length, Math.floor(width / 2)))
-  return `${begin}${cut(purpose(row), room)}${context}`
+  const label = `; context read by ${plain(row.alias, maxName)}: `
+  const files = filesRead(state, row, dir, width - begin.length - label.length - minPurpose)
+  const context = files === '' ? '' : label + files
+  const room = Math.max(minPurpose, width - begin.length - context.length)
+  return `${begin}${purpose(row, room)}${context}`
 }
 
-function filesRead(state: BoardState, { job }: JobRow, dir: string): string {
+/** As many of the newest as fit into `room`, one at least, and how many there are besides. */
+function filesRead(state: BoardState, { job }: JobRow, dir: string, room: number): string {
   const session = job as string as SessionId
   const all = state.sessions.get(session)?.files
-  const names = toArray(all, shownFiles).map((path) => {
+  const names: string[] = []
+  let left = room - moreChars
+  for (const path of toArray(all, shownFiles).reverse()) {
     const lines = state.files.get(path)?.readers.get(session)?.lines
-    return `${shown(path, dir)}${lines === undefined ? '' : ` (${extent(countLines(lines), lines[0]!.of)})`}`
-  })
+    const name = shown(path, dir) + (lines === undefined ? '' : ` (${extent(countLines(lines), lines[0]!.of)})`)
+    left -= name.length + 2
+    if (left < 0 && names.length > 0) break
+    names.unshift(name)
+  }
   const more = (all?.length ?? 0) - names.length
   return names.join(', ') + (more > 0 ? ` and ${more} more` : '')
 }
@@ -126,8 +135,8 @@ function named({ alias, agent }: JobRow): string {
   return `${plain(alias, maxName)} (${plain(agent, maxName)})`
 }
 
-function purpose({ description }: JobRow): string {
-  return plain(description, maxLine)
+function purpose({ description }: JobRow, max = maxLine): string {
+  return plain(description, max)
 }
 
 function isActive({ state }: JobRow): boolean {
@@ -135,15 +144,18 @@ function isActive({ state }: JobRow): boolean {
 }
 
 function shown(path: string, dir: string): string {
-  const inner = relative(dir, path)
-  const isInside = inner !== '' && inner !== '..' && !inner.startsWith(`..${sep}`) && !isAbsolute(inner)
-  return plain(isInside ? inner : path, maxLine)
+  return plain(path.startsWith(dir + sep) ? path.slice(dir.length + 1) : path, maxLine)
 }
+
+const printable = /^[\x20-\x7e]*$/
+// Any white space but a single blank, control and format characters.
+const unprintable = / {2,}|(?:[^\S ]|[\p{Cc}\p{Cf}])+/gu
 
 /** Names and descriptions are data: on one line, and with no tag that could end the board or begin another text. */
 function plain(text: string, max: number): string {
-  const line = text.slice(0, max * 2).replace(/[\s\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
-  return cut(line.replaceAll('<', '‹').replaceAll('>', '›').trim(), max)
+  const short = text.slice(0, max + 1)
+  const line = printable.test(short) ? short : short.replace(unprintable, ' ')
+  return cut(line.replaceAll('<', '‹').replaceAll('>', '›'), max).trim()
 }
 
 function cut(text: string, max: number): string {

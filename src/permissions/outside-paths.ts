@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { isInside, realTarget } from './path-gate.ts'
+import { createPathGate, realTarget } from './path-gate.ts'
 import { lexCommand, type Word } from './shell-words.ts'
 import { looseWords } from './spellings.ts'
 
@@ -11,11 +11,12 @@ const programFolders = /^\/(usr\/|usr\/local\/)?s?bin\/[^/]+$/
 export function outsidePaths(command: string, dir: string, cwd: string): string[] {
   const lexed = lexCommand(command)
   const words = lexed.simple ? lexed.words : looseWords(command).map(unread)
+  const gate = createPathGate(dir, cwd)
   const found = new Set<string>()
   for (const [n, word] of words.slice(0, maxWords).entries()) {
     if (n === 0 && programFolders.test(word.text)) continue
     for (const path of pathsOf(word)) {
-      if (path !== '/dev/null' && !isInside(path, dir, cwd)) found.add(realTarget(path, cwd) ?? path)
+      if (path !== '/dev/null' && !gate.isInside(path)) found.add(realTarget(path, cwd) ?? path)
     }
   }
   return [...found]

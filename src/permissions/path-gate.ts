@@ -13,11 +13,27 @@ export function realTarget(path: string, cwd: string): string | undefined {
 
 /** True when a path (relative to `cwd`) leads into the folder `dir`, links followed. `/` as `dir` contains nothing. */
 export function isInside(path: string, dir: string, cwd = dir): boolean {
-  const root = realTarget(dir, sep)
-  const target = realTarget(path, cwd)
-  if (root === undefined || target === undefined || root === sep) return false
-  return target === root || target.startsWith(root + sep)
+  return createPathGate(dir, cwd).isInside(path)
 }
+
+export type PathGate = { isInside(path: string): boolean }
+
+/** `isInside` for many paths: what they have in common is looked up once. */
+export function createPathGate(dir: string, cwd = dir): PathGate {
+  const root = realTarget(dir, sep)
+  const contains = (path: string | undefined) =>
+    root !== undefined && root !== sep && path !== undefined && (path === root || path.startsWith(root + sep))
+  const startsInside = contains(cwd === dir ? root : realTarget(cwd, sep))
+  return {
+    isInside(path) {
+      const isName = !path.includes(sep) && path !== '..'
+      if (isName && startsInside && kindOf(join(cwd, path)) in unlinked) return true
+      return contains(realTarget(path, cwd))
+    },
+  }
+}
+
+const unlinked = { there: true, missing: true }
 
 function walk(path: string, cwd: string, links: number): string | undefined {
   let at = isAbsolute(path) ? sep : cwd
@@ -35,26 +51,32 @@ function walk(path: string, cwd: string, links: number): string | undefined {
   return realOf(at, links)
 }
 
+// Exceptions cost more than the system calls: what is not there is the usual case for the words of a command.
 function realOf(path: string, links: number): string | undefined {
-  try {
-    return realpathSync.native(path)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code !== 'ENOENT' && code !== 'ENOTDIR') return undefined
-  }
   const parent = dirname(path)
-  if (parent === path || links > maxLinks) return undefined
+  if (parent === path) return path
+  const kind = kindOf(path)
+  if (kind === 'unknown' || links > maxLinks) return undefined
+  if (kind === 'there') return realpathOf(path)
   const realParent = realOf(parent, links)
   if (realParent === undefined) return undefined
-  const target = danglingTarget(path)
-  return target === undefined ? join(realParent, basename(path)) : walk(target, realParent, links + 1)
+  return kind === 'link' ? walk(readlinkSync(path), realParent, links + 1) : join(realParent, basename(path))
 }
 
-function danglingTarget(path: string): string | undefined {
+function kindOf(path: string): 'there' | 'link' | 'missing' | 'unknown' {
   try {
-    return lstatSync(path).isSymbolicLink() ? readlinkSync(path) : undefined
+    const stat = lstatSync(path, { throwIfNoEntry: false })
+    return stat === undefined ? 'missing' : stat.isSymbolicLink() ? 'link' : 'there'
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'ENOTDIR' ? 'missing' : 'unknown'
+  }
+}
+
+function realpathOf(path: string): string | undefined {
+  try {
+    return realpathSync.native(path)
   } catch {
-    // It does not exist: then it is no link either.
+    // It went away, or may not be looked at: nothing can be told of it.
     return undefined
   }
 }

@@ -1,5 +1,5 @@
 import { isInertRepository } from './inert-repository.ts'
-import { isInside } from './path-gate.ts'
+import { createPathGate, type PathGate } from './path-gate.ts'
 import { plainGit } from './plain-git.ts'
 import { type PlainProgram, plainPrograms } from './plain-programs.ts'
 import { lexCommand, type Word } from './shell-words.ts'
@@ -22,10 +22,12 @@ export function findPlainCommand(command: string, dir: string, cwd = dir): Plain
   const [head, ...rest] = lexed.words
   const isGit = head!.text === 'git'
   const program = isGit ? findGit(rest) : plainPrograms.get(head!.text)
-  if (program === undefined || !isInside('.', dir, cwd)) return undefined
+  if (program === undefined) return undefined
   const operands = parseOperands(program, rest)
-  if (operands === undefined || (isGit && !isInertRepository(cwd))) return undefined
-  return judgeOperands(program, operands, dir, cwd)
+  if (operands === undefined) return undefined
+  const gate = createPathGate(dir, cwd)
+  if (!gate.isInside('.') || (isGit && !isInertRepository(cwd))) return undefined
+  return judgeOperands(program, operands, gate)
 }
 
 /** The grammar of the sub-command, which is taken off the words together with `--no-pager`. */
@@ -62,11 +64,10 @@ function parseOperands(program: PlainProgram, words: Word[]): Operands | undefin
 function judgeOperands(
   { operands }: PlainProgram,
   { texts, patternGiven, recursive }: Operands,
-  dir: string,
-  cwd: string,
+  gate: PathGate,
 ): PlainCommand | undefined {
   if (operands === 'none') return texts.length === 0 || patternGiven ? { paths: [], tree: false } : undefined
   const paths = operands === 'pattern' && !patternGiven ? texts.slice(1) : texts
-  if (paths.some((path) => path === '' || path === '-' || !isInside(path, dir, cwd))) return undefined
+  if (paths.some((path) => path === '' || path === '-' || !gate.isInside(path))) return undefined
   return { paths: operands === 'revisions' ? [] : paths, tree: recursive }
 }

@@ -14,6 +14,8 @@ const keywords = new Set(
 const assignment = /^[A-Za-z_]\w*(\[.*\])?\+?=/s
 // Format characters and blanks that are not seen (or not seen as such), and control characters but tab and newline.
 const unseen = /[\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]|(?![\t\n])\p{Cc}|(?! )\p{Zs}/u
+// Most commands are: the test above takes longer.
+const printable = /^[\x20-\x7e\n\t]*$/
 // These evaluate array subscripts inside their arguments, even quoted ones: test -v 'a[$(command)]' runs the command.
 const evaluators = new Set(
   'test [ printf read declare typeset local export readonly unset let mapfile readarray getopts wait'.split(' '),
@@ -22,7 +24,7 @@ const evaluators = new Set(
 /** Never says simple of a command in which bash would see anything but these literal words (globs and tildes marked). */
 export function lexCommand(command: string): Lexed {
   if (command.length > maxCommandLength) return other('it is very long')
-  if (unseen.test(command)) return other('it has control or invisible characters')
+  if (!printable.test(command) && unseen.test(command)) return other('it has control or invisible characters')
   const words: Word[] = []
   let at = skipBlanks(command, 0)
   while (at < command.length) {

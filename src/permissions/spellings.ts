@@ -16,6 +16,7 @@ const gitOptionsWithValue = new Set(
   '-C -c --git-dir --work-tree --namespace --exec-path --config-env --attr-source'.split(' '),
 )
 const maxSuffixes = 64
+const maxTokens = 200
 
 /**
  * Other spellings of what a command may run, for rules that restrict: each part between shell operators, without quotes,
@@ -54,7 +55,8 @@ function parts(command: string): string[][] {
     .filter((tokens) => tokens.length > 0)
 }
 
-function add(found: Set<string>, tokens: string[]): void {
+function add(found: Set<string>, all: string[]): void {
+  const tokens = all.slice(0, maxTokens)
   if (tokens.length === 0) return
   const named = [basename(tokens[0]!), ...tokens.slice(1)]
   found.add(tokens.join(' '))
