@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { refuse } from './definition-error.ts'
 import type { Field } from './parse-frontmatter.ts'
 import { toPlain } from './parse-yaml.ts'

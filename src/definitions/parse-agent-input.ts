@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { AgentDefinition, ToolSwitch } from '../core/agent.ts'
 import { RuntimeError } from '../core/errors.ts'
 import type { Action, Rule } from '../core/permission.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { RuntimeError } from '../core/errors.ts'
 import { shellText } from './bash-text.ts'
 import { defineTool } from './define-tool.ts'

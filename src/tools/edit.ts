@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { RuntimeError } from '../core/errors.ts'
 import { applyChange, type ChangeRequest, editRequest, type PlannedChange, prepareChange } from './change-file.ts'
 import { defineTool, type ToolContext } from './define-tool.ts'

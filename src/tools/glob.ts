@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { defineTool } from './define-tool.ts'
 import { readRequest } from './read.ts'
 import { searchFolder } from './search-folder.ts'

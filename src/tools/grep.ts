@@ -1,5 +1,5 @@
 import { closeSync, openSync, readFileSync } from 'node:fs'
-import { z } from 'zod'
+import * as z from 'zod'
 import { defineTool, type ToolContext } from './define-tool.ts'
 import { createPace } from './pace.ts'
 import { readRequest } from './read.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 
 export type ParsedInput<Input> = { ok: true; input: Input } | { ok: false; problems: string[] }
 

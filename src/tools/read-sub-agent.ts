@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { defineTool } from './define-tool.ts'
 import { defaultPageLines, pageOf, pastEnd, windowOf } from './pagination.ts'
 import { toolsets } from './toolsets.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { RuntimeError } from '../core/errors.ts'
 import type { PermissionRequest } from '../core/permission.ts'
 import { defineTool, type ToolContext, type ToolOutput } from './define-tool.ts'

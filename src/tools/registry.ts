@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { AgentDefinition, SkillDefinition } from '../core/agent.ts'
 import type { AgentSummary } from '../core/messages.ts'
 import type { JsonSchema, ToolSpec } from '../core/model.ts'

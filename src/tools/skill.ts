@@ -1,5 +1,5 @@
 import { basename, dirname } from 'node:path'
-import { z } from 'zod'
+import * as z from 'zod'
 import { RuntimeError } from '../core/errors.ts'
 import { defineTool, type ToolContext } from './define-tool.ts'
 import { nearNames } from './near-names.ts'

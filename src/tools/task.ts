@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { defineTool } from './define-tool.ts'
 
 /** Starts a sub-agent, or continues a finished one. In the foreground the supervisor answers the call. */

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Todo } from '../core/records.ts'
 import { defineTool } from './define-tool.ts'
 import { count } from './text.ts'

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import * as z from 'zod'
 import { applyChange, type ChangeRequest, editRequest, prepareChange } from './change-file.ts'
 import { defineTool, type ToolContext } from './define-tool.ts'
 import { count } from './text.ts'

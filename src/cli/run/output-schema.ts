@@ -9,7 +9,7 @@ export type OutputSchema = { schema: JsonSchema; check(answer: string): CheckedA
 
 /** Reads a JSON Schema. Throws `bad-schema` when the file cannot be read or used. */
 export async function loadOutputSchema(file: string): Promise<OutputSchema> {
-  const { z } = await import('zod')
+  const z = await import('zod')
   const schema = await readSchema(file)
   try {
     const validator = z.fromJSONSchema(schema)

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
-import { z } from 'zod'
+import * as z from 'zod'
 import type { Tool } from '../define-tool.ts'
 import { toolsets } from '../toolsets.ts'
 import { type CallOptions, createToolWorld, removeToolWorlds, type ToolWorld } from './tool-world.ts'
