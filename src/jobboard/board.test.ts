@@ -312,5 +312,5 @@ describe('forgetting', () => {
     expect([jobs.size, sessions.size, roots.size, files.size]).toEqual([0, 0, 0, 0])
     expect(rows.at(-1)).toBe(0)
     board.close()
-  })
+  }, 60_000)
 })

@@ -130,4 +130,4 @@ test('journals replayed one after the other, in whichever order, rebuild the boa
     }),
     { numRuns: 300 },
   )
-})
+}, 60_000)

@@ -124,4 +124,4 @@ test('what is read as simple has in bash the same words, and nothing else', () =
     )
     expect(seen).toEqual(words)
   }
-})
+}, 60_000)
