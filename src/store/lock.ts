@@ -87,8 +87,13 @@ function createPlainly(path: string, text: string): boolean {
 
 function writeBeside(path: string, text: string): string {
   const beside = `${path}.${process.pid}-${randomBytes(4).toString('hex')}`
-  writeFileSync(beside, text, { flag: 'wx', mode: 0o600 })
-  return beside
+  try {
+    writeFileSync(beside, text, { flag: 'wx', mode: 0o600 })
+    return beside
+  } catch (error) {
+    rmSync(beside, { force: true }) // A full disk leaves it empty.
+    throw error
+  }
 }
 
 /** What the lock file holds. One that makes no sense is read again a little later: its owner may be writing it. */

@@ -142,6 +142,16 @@ describe('the lock of a root session', () => {
     },
   )
 
+  test('of a dead owner is left alone while a running process is about to take it over', async () => {
+    const dataDir = newFolder()
+    const own = ownLock(dataDir)
+    const dead = JSON.stringify({ ...own, pid: await deadPid(), startTime: '5' })
+    writeLock(dataDir, dead)
+    writeFileSync(`${lockPath(dataDir, root)}.over-${crc32(dead).toString(16)}`, JSON.stringify(own))
+    expect(() => openStore(dataDir).lockRoot(root)).toThrow(`process ${process.pid}`)
+    expect(readFileSync(lockPath(dataDir, root), 'utf8')).toBe(dead)
+  })
+
   test('is taken over although an earlier taker died half way', async () => {
     const dataDir = newFolder()
     const dead = { ...ownLock(dataDir), pid: await deadPid(), startTime: '5' }
