@@ -3,9 +3,9 @@ import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage
 /** `signal` must abort with the reason to reject with. */
 export type HttpRequest = {
   url: string
-  method: 'GET' | 'POST'
+  method: string
   headers?: Record<string, string>
-  body?: string
+  body?: string | Buffer
   signal: AbortSignal
 }
 
@@ -42,7 +42,7 @@ async function sendOnce({ url, method, headers, body, signal }: HttpRequest): Pr
   signal.throwIfAborted()
   const { send, agent } = await transportFor(url)
   return new Promise((resolve, reject) => {
-    const request = send(url, { method, agent, headers: { ...headers, ...bodyHeaders(body) } })
+    const request = send(url, { method, agent, headers: { ...bodyHeaders(body), ...headers } })
     const stop = () => request.destroy()
     signal.addEventListener('abort', stop, { once: true })
     request.on('response', (response) => {
@@ -59,7 +59,7 @@ async function sendOnce({ url, method, headers, body, signal }: HttpRequest): Pr
   })
 }
 
-function bodyHeaders(body: string | undefined): Record<string, string | number> {
+function bodyHeaders(body: string | Buffer | undefined): Record<string, string | number> {
   if (body === undefined) return {}
   return { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
 }

@@ -30,7 +30,12 @@ export async function listInstalled(url: string, timeoutMs: number): Promise<Ins
 /** Throws `model-not-found` or `model-unreachable`. */
 export async function showModel(url: string, name: string, timeoutMs: number): Promise<ModelDetails> {
   const body = JSON.stringify({ model: name })
-  const shown = object(await askServer({ url, path: '/api/show', body, timeoutMs, model: name }))
+  return readDetails(await askServer({ url, path: '/api/show', body, timeoutMs, model: name }))
+}
+
+/** Reads the answer to `/api/show`. */
+export function readDetails(answer: unknown): ModelDetails {
+  const shown = object(answer)
   const facts = object(shown.model_info)
   const contextLimit = Object.entries(facts).find(([key]) => key.endsWith('.context_length'))?.[1]
   const parameters = parameterCount(facts['general.parameter_count'], string(object(shown.details).parameter_size))

@@ -4,16 +4,18 @@ import { resultLines, type ScriptFacts } from './facts.ts'
 /** What templates are filled from. */
 export type TemplateSource = { facts: ScriptFacts; groups: readonly string[] }
 
-const placeholder = /\{\{\s*([a-z]+)(?:\.([\w-]+))?\s*((?:\|[^{}|]*)*)\}\}/g
+const placeholder = /\\?\{\{\s*([a-z]+)(?:\.([\w-]+))?\s*((?:\|[^{}|]*)*)\}\}/g
 
 /**
  * Fills `{{prompt}}`, `{{last}}`, `{{results}}`, `{{match.N}}`, `{{turn}}`, `{{agent}}`, `{{depth}}` and
  * `{{output.TOOL}}` (the latest output of a tool), each with filters: `{{last|lines:5}}`. What it does not know, such as
- * another program's `{{braces}}`, stays as it is; values are never filled again.
+ * another program's `{{braces}}`, stays as it is, and so does what a backslash precedes (which goes); values are never
+ * filled again.
  */
 export function fillTemplate(text: string, source: TemplateSource): string {
   if (!text.includes('{{')) return text
   return text.replace(placeholder, (whole, name: string, part: string | undefined, filters: string) => {
+    if (whole.startsWith('\\')) return whole.slice(1)
     const value = findValue(name, part, source)
     return value === undefined ? whole : applyFilters(value, filters)
   })
@@ -25,6 +27,11 @@ export function fillTemplates(value: unknown, source: TemplateSource): unknown {
   if (Array.isArray(value)) return value.map((item) => fillTemplates(item, source))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fillTemplates(item, source)]))
+}
+
+/** Makes a text come out of `fillTemplate` as it is. */
+export function escapeTemplate(text: string): string {
+  return text.replace(placeholder, (whole) => `\\${whole}`)
 }
 
 function findValue(name: string, part: string | undefined, { facts, groups }: TemplateSource): string | undefined {
