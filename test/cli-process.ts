@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,24 +26,26 @@ export function newHome() {
   const env = { PATH: process.env.PATH, HOME: home, OLLAMA_HOST: 'http://127.0.0.1:9' }
 
   function start(args: string[], options: { cwd?: string; env?: NodeJS.ProcessEnv; input?: string } = {}): RunningCli {
-    const child = spawn(process.execPath, [program, ...args], {
-      cwd: options.cwd ?? dir,
-      env: { ...env, ...options.env },
-    })
-    onTestFinished(() => void child.kill('SIGKILL'))
-    const stdout = collect(child.stdout)
-    const stderr = collect(child.stderr)
-    child.stdin?.end(options.input ?? '')
-    const finished = new Promise<Finished>((resolve) => {
-      child.once('close', (code) => resolve({ code, stdout: stdout(), stderr: stderr() }))
-    })
-    return { child, stdout, stderr, finished }
+    const place = { cwd: options.cwd ?? dir, env: { ...env, ...options.env } }
+    const running = watch(spawn(process.execPath, [program, ...args], place))
+    running.child.stdin?.end(options.input ?? '')
+    return running
+  }
+
+  /** At a terminal that `script` provides: what is written to stdin is typed, stdout is the screen. */
+  function startAtTerminal(args: string[]): RunningCli {
+    const command = [process.execPath, program, ...args].map((word) => `'${word}'`).join(' ')
+    const terminal = { ...env, TERM: 'xterm-256color', SHELL: '/bin/sh' }
+    return watch(
+      spawn('script', ['-qec', `stty cols 90 rows 24; exec ${command}`, '/dev/null'], { cwd: dir, env: terminal }),
+    )
   }
 
   return {
     home,
     dir,
     start,
+    startAtTerminal,
     run: (...[args, options]: Parameters<typeof start>) => start(args, options).finished,
     /** Writes a file into the workspace and returns its path. */
     put(path: string, text: string): string {
@@ -53,6 +55,16 @@ export function newHome() {
       return file
     },
   }
+}
+
+function watch(child: ChildProcessWithoutNullStreams): RunningCli {
+  onTestFinished(() => void child.kill('SIGKILL'))
+  const stdout = collect(child.stdout)
+  const stderr = collect(child.stderr)
+  const finished = new Promise<Finished>((resolve) => {
+    child.once('close', (code) => resolve({ code, stdout: stdout(), stderr: stderr() }))
+  })
+  return { child, stdout, stderr, finished }
 }
 
 function collect(stream: NodeJS.ReadableStream): () => string {

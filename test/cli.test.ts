@@ -101,12 +101,15 @@ describe('troupe run', () => {
     expect(new Set(seqs).size).toBe(seqs.length)
   })
 
-  test('ends quietly when nobody reads its events any more', async () => {
+  test('stops quietly when nobody reads its events any more', async () => {
     const { start, put } = newHome()
-    const running = start(['run', 'go', '--json', '--model', `scripted:${put('s.yaml', slow)}`])
+    const script = put(
+      's.yaml',
+      'rules: [{ when: {}, reply: { delayMs: 50, calls: [{ tool: glob, args: { pattern: "*" } }] } }]',
+    )
+    const running = start(['run', 'go', '--json', '--model', `scripted:${script}`])
     await vi.waitFor(() => expect(running.stdout()).toContain('session.created'), { timeout: 20_000 })
     running.child.stdout?.destroy()
-    running.child.kill('SIGTERM')
     const { code, stderr } = await running.finished
     expect(code).toBe(130)
     expect(stderr).not.toMatch(/EPIPE|Error|at .*:\d+/)

@@ -1,7 +1,7 @@
 import type { RuntimeEvent } from '../../core/events.ts'
 import { duration, plural, shortCount } from '../terminal/numbers.ts'
 import { oneLine } from '../terminal/sanitize.ts'
-import { callText, jobLabel, type Row, type View } from './view.ts'
+import { askText, callText, jobLabel, type Row, type View } from './view.ts'
 
 /** Something a person should see whether or not lines are updated in place: trouble and decisions. */
 export function noteLine(view: View, event: RuntimeEvent): string | undefined {
@@ -40,7 +40,7 @@ export function plainLine(view: View, event: RuntimeEvent): string | undefined {
     case 'tool.started':
       return `${tag(view.rows.get(event.session))} ${callText(event.tool, event.title)}`
     case 'permission.requested':
-      return `${tag(view.rows.get(event.sessionId))} asks: ${oneLine(event.title)}`
+      return `${tag(view.rows.get(event.sessionId))} asks: ${askText(event)}`
     case 'tool.finished':
       return failureLine(view, event)
     case 'model.waiting':

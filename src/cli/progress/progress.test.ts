@@ -23,10 +23,11 @@ test('while it pauses nothing is drawn, and what happened meanwhile is shown aft
   progress.pause()
   screen.write('May I?\n')
   progress.take(events.at(-1)!)
+  progress.note('a note')
   expect(screen.screen).toEqual(['May I?'])
   progress.resume()
-  expect(screen.screen[0]).toBe('May I?')
-  expect(screen.screen[2]).toMatch(/^◌ exp-1/)
+  expect(screen.screen.slice(0, 2)).toEqual(['May I?', 'a note'])
+  expect(screen.screen[3]).toMatch(/^◌ exp-1/)
   progress.close()
 })
 

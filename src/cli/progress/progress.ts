@@ -10,7 +10,7 @@ export interface Progress {
   take(event: RuntimeEvent): void
   /** A lasting line of the command line's own. */
   note(line: string): void
-  /** Nothing is drawn until `resume`: somebody else has the screen. */
+  /** Nothing is drawn or noted until `resume`: somebody else has the screen. */
   pause(): void
   resume(): void
   /** Leaves the last state on the screen. */
@@ -38,6 +38,8 @@ function createLiveProgress(screen: Screen, style: Style, now: () => number): Pr
   const area = createLiveArea(screen)
   const startedAt = now()
   let paused = false
+  let closed = false
+  const held: string[] = []
   let pending: ReturnType<typeof setTimeout> | undefined
   const ticks = setInterval(() => draw(), tickMs)
   ticks.unref()
@@ -47,7 +49,7 @@ function createLiveProgress(screen: Screen, style: Style, now: () => number): Pr
   function draw(): void {
     clearTimeout(pending)
     pending = undefined
-    if (paused || view.rows.size === 0) return
+    if (paused || closed || view.rows.size === 0) return
     // The line below the area, where the cursor rests, is on the screen as well.
     area.draw(lines((screen.rows || 24) - 1))
   }
@@ -57,8 +59,13 @@ function createLiveProgress(screen: Screen, style: Style, now: () => number): Pr
   }
 
   function note(line: string): void {
-    if (paused) screen.write(`${line}\n`)
+    if (closed) screen.write(`${line}\n`)
+    else if (paused) held.push(line)
     else area.log([line])
+  }
+
+  function logHeld(): void {
+    if (held.length > 0) area.log(held.splice(0))
   }
 
   return {
@@ -75,12 +82,15 @@ function createLiveProgress(screen: Screen, style: Style, now: () => number): Pr
     },
     resume() {
       paused = false
+      logHeld()
       draw()
     },
     close() {
+      if (closed) return
       clearInterval(ticks)
+      logHeld()
       draw()
-      paused = true
+      closed = true
       area.close()
       process.removeListener('exit', restoreCursor)
     },

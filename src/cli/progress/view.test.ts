@@ -53,10 +53,10 @@ test('a child of a child is named after both, an event about a session not seen 
 })
 
 test('an open question outranks everything else until it is decided', () => {
-  const ask = { id: 'a' as never, sessionId: 'root-exp-1' as never, kind: 'shell' as const, title: 'npm test' }
+  const ask = { id: 'a' as never, sessionId: 'root-exp-1' as never, kind: 'shell' as const, title: 'run tests' }
   const asked: [string, EventBody] = [
     'root-exp-1',
-    { type: 'permission.requested', ...ask, detail: '', agent: 'explorer', depth: 1 },
+    { type: 'permission.requested', ...ask, detail: 'npm test', agent: 'explorer', depth: 1 },
   ]
   const resolved: [string, EventBody] = [
     'root-exp-1',
@@ -64,6 +64,23 @@ test('an open question outranks everything else until it is decided', () => {
   ]
   expect(rowsOf(viewOf(asked))[1]).toBe('exp-1 running asks: npm test')
   expect(rowsOf(viewOf(asked, resolved))[1]).toBe('exp-1 running read src/a.ts')
+})
+
+test('what a suspended session waits for is named as people know it', () => {
+  const view = viewOf(['root', { type: 'session.suspended', waitingFor: ['ask root/c1.1#1', 'root-exp-1'] }])
+  expect(rowsOf(view)[0]).toBe('lead waiting waits for an answer, exp-1')
+})
+
+test('a command that is asked for is shown itself, whatever the model calls it', () => {
+  const ask = { id: 'a' as never, sessionId: 'root' as never, kind: 'shell' as const, title: 'tidy up' }
+  const view = viewOf(['root', { type: 'permission.requested', ...ask, detail: 'rm -rf /', agent: 'lead', depth: 0 }])
+  expect(rowsOf(view)[0]).toBe('lead running asks: rm -rf /')
+})
+
+test('at the end the root says how it ended', () => {
+  const usage = { inputTokens: 1, outputTokens: 1 }
+  const view = viewOf(['root', { type: 'run.finished', status: 'done', denied: 0, text: '', usage, jobs: [] }])
+  expect(rowsOf(view)[0]).toBe('lead completed')
 })
 
 test('waiting for a model slot is shown until the model answers', () => {

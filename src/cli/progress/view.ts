@@ -1,4 +1,5 @@
-import type { JobState, RuntimeEvent } from '../../core/events.ts'
+import type { JobState, PermissionAsk, RunStatus, RuntimeEvent } from '../../core/events.ts'
+import { truncate } from '../terminal/display-width.ts'
 import { oneLine } from '../terminal/sanitize.ts'
 
 /** One session of the run, as its line shows it. */
@@ -43,10 +44,15 @@ export function applyEvent(view: View, event: RuntimeEvent): void {
       jobRow(view, event.job, event.alias).delivered = true
       return
     case 'permission.requested':
-      view.asks.set(event.id, { session: event.sessionId, title: oneLine(event.title) })
+      view.asks.set(event.id, { session: event.sessionId, title: askText(event) })
       return
     case 'permission.resolved':
       view.asks.delete(event.id)
+      return
+    case 'session.suspended':
+      row.state = 'waiting'
+      row.doing = `waits for ${waitingText(view, event.waitingFor)}`
+      row.tools.clear()
       return
     default:
       applyToRow(row, event)
@@ -61,11 +67,23 @@ export function doingNow(view: View, row: Row): string {
   return row.tools.size > 1 ? `${first} (+${row.tools.size - 1})` : first
 }
 
+/** What is asked for, as one line: a command is what it is, not what the model calls it. */
+export function askText({ kind, title, detail }: Pick<PermissionAsk, 'kind' | 'title' | 'detail'>): string {
+  return truncate(oneLine(kind === 'shell' ? detail : title), 120)
+}
+
 /** The call as people read it: `read src/a.ts`. */
 export function callText(tool: string, title: string): string {
   const name = oneLine(tool)
   const text = oneLine(title)
   return text === '' || text === name || text.startsWith(`${name} `) ? text || name : `${name} ${text}`
+}
+
+const endStates: Record<RunStatus, JobState> = {
+  done: 'completed',
+  failed: 'failed',
+  limit: 'limit',
+  interrupted: 'cancelled',
 }
 
 type JobEvent = Extract<RuntimeEvent, { type: 'job.launched' | 'job.updated' | 'job.finished' }>
@@ -90,11 +108,6 @@ function applyToRow(row: Row, event: RuntimeEvent): void {
     case 'session.activated':
       row.state = 'running'
       return
-    case 'session.suspended':
-      row.state = 'waiting'
-      row.doing = `waits for ${oneLine(event.waitingFor.join(', '))}`
-      row.tools.clear()
-      return
     case 'session.idle':
       if (!isOver(row)) row.state = 'idle'
       row.doing = ''
@@ -104,6 +117,9 @@ function applyToRow(row: Row, event: RuntimeEvent): void {
       row.state = event.state
       row.doing = ''
       row.tools.clear()
+      return
+    case 'run.finished':
+      row.state = endStates[event.status]
       return
     case 'session.restarted':
       row.doing = `started again: ${oneLine(event.reason)}`
@@ -146,6 +162,14 @@ function applyTurn(row: Row, event: RuntimeEvent): void {
     default:
     // The rest changes no line.
   }
+}
+
+/** Ids of calls and asks mean nothing to a person. */
+function waitingText(view: View, waitingFor: string[]): string {
+  const texts = waitingFor.map((text) => {
+    return text.startsWith('ask ') ? 'an answer' : (view.rows.get(text)?.label ?? oneLine(text))
+  })
+  return [...new Set(texts)].join(', ') || 'something outside'
 }
 
 function isOver(row: Row): boolean {

@@ -73,6 +73,7 @@ async function follow(
   { io, options, progress, signals, desk, start }: Following,
 ): Promise<RunFinished> {
   let begun = false
+  let stopped = false
   const begin = () => {
     if (begun) return
     begun = true
@@ -82,6 +83,7 @@ async function follow(
     begin()
     if (options.json) printEvent(io, event)
     if (event.type === 'permission.resolved') desk?.withdraw(event.id)
+    if (event.type === 'turn.ended' && event.session === event.root) stopped = event.interrupted === true
     progress.take(event)
   })
   try {
@@ -89,7 +91,9 @@ async function follow(
     begin()
     signals.attach({ interrupt: () => quietly(run.interrupt()), cancel: () => quietly(run.cancel()) })
     io.readerGone.addEventListener('abort', signals.cancel, { once: true })
-    return await run.finished
+    const finished = await run.finished
+    // Nothing was left to do after the turn that the person stopped: that is no answer.
+    return stopped && finished.status === 'done' ? { ...finished, status: 'interrupted' } : finished
   } finally {
     io.readerGone.removeEventListener('abort', signals.cancel)
     events.unsubscribe()
