@@ -86,6 +86,8 @@ export interface Troupe {
   run(options: RunOptions): Run
   /** Goes on with a session: what was open in it, then the prompt. */
   resume(session: string, prompt?: string): Run
+  /** Lets a foreground job (its session's id) go on in the background; false when there is no such job. */
+  moveToBackground(job: string): boolean
   asks(): PermissionAsk[]
   answer(id: AskId, answer: AskAnswer): 'accepted' | 'gone'
   jobs(root?: string): JobRow[]
@@ -172,6 +174,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
         session,
       })
     },
+    moveToBackground: supervisor.moveToBackground,
     asks: supervisor.asks,
     answer: supervisor.answer,
     jobs: (root) => supervisor.board.rows(root === undefined ? undefined : parseSessionId(root)),

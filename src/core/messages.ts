@@ -110,11 +110,24 @@ export type ProcessOutcome = {
 /** A child's conversation as text, for `read_sub_agent`. */
 export type TranscriptReply = { text: string } | { refused: string }
 
+/** How a worker's request about its children was answered: at once with a text, or later by the supervisor. */
+export type ControlReply = Appended & { answer?: { text: string; isError: boolean } }
+
 /** What a worker may ask of the supervisor; called over comlink. */
 export interface SupervisorApi {
   append(request: AppendRequest): Promise<Appended>
   suspend(request: SuspendRequest): Promise<SuspendReply>
   launch(request: LaunchRequest): Promise<LaunchReply>
+  /** Says something to a child: at its next boundary, or at once. */
+  sendToChild(
+    request: Fence & { alias: string; text: string; interrupt: boolean },
+  ): Promise<{ text: string; isError: boolean }>
+  /** Waits until a named job (none: any) ends, the user writes, or the time is over; the supervisor answers the call. */
+  waitForJobs(
+    request: Fence & { lastSeq: number; call: CallId; jobs: string[]; timeoutMs: number },
+  ): Promise<ControlReply>
+  /** Stops a child and all under it; the supervisor answers the call with what each had. */
+  cancelChild(request: Fence & { lastSeq: number; call: CallId; alias: string }): Promise<ControlReply>
   transcript(request: Fence & { alias: string }): Promise<TranscriptReply>
   /** Resolves when the lock on the absolute path is held. */
   lock(request: Fence & { path: string }): Promise<void>

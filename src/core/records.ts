@@ -127,6 +127,8 @@ export type RecordBody =
       description?: string
       seed: SessionSeed
     }
+  /** A `task_wait`: answered when one of these jobs (by alias; none named: any) ends, the user writes, or at `until` (wall clock, ms). */
+  | { type: 'wait.started'; call: CallId; jobs: string[]; until: number }
   /** A foreground job goes on in the background: its call has been answered. */
   | { type: 'job.moved'; job: JobId; generation: number }
   /** This session's work of one generation is over. In a child: what the parent gets. A root has it only when it failed or hit a limit. */

@@ -30,12 +30,16 @@ export type OpenAsk = {
   grant?: Rule
   basis?: string
   answer?: AskAnswer
+  /** Who decided. */
+  by?: 'person' | 'policy' | 'grant' | 'withdrawn'
 }
 
 /** A call of the last assistant message, until its result is placed in history. */
 export type OpenCall = RecordedCall & {
   started: boolean
   ask?: OpenAsk
+  /** A `task_wait` that the supervisor will answer. */
+  wait?: { jobs: string[]; until: number }
   /** The foreground job that will answer it. */
   job?: { job: JobId; generation: number }
   result?: CallResult

@@ -63,13 +63,19 @@ export function applyRecord(state: SessionState, record: JournalRecord): void {
       })
     case 'ask.resolved':
       return withCall(state, record.call, (call) => {
-        if (call.ask?.id === record.id) call.ask.answer ??= record.answer
+        if (call.ask?.id !== record.id || call.ask.answer) return
+        call.ask.answer = record.answer
+        call.ask.by = record.by
       })
     case 'grant.added':
       state.grants.push(record.rule)
       return
     case 'job.launched':
       return launchJob(state, record)
+    case 'wait.started':
+      return withCall(state, record.call, (call) => {
+        call.wait = { jobs: record.jobs, until: record.until }
+      })
     case 'job.moved':
       return moveJob(state, record)
     case 'session.ended':

@@ -38,7 +38,7 @@ export function nextStep(state: SessionState, context: StepContext): Step {
 
 /** True while something outside has to happen before this call can go on. */
 export function waitsOutside(call: OpenCall): boolean {
-  return call.job !== undefined || (call.ask !== undefined && call.ask.answer === undefined)
+  return call.job !== undefined || call.wait !== undefined || (call.ask !== undefined && call.ask.answer === undefined)
 }
 
 /** Text of the last answer, or what there was of it. */
@@ -63,5 +63,6 @@ function callStep(open: OpenCall[], { running, isWriting }: StepContext): Step {
 }
 
 function waitName(call: OpenCall): string {
-  return call.job ? call.job.job : `ask ${call.ask?.id}`
+  if (call.job) return call.job.job
+  return call.wait ? `jobs ${call.wait.jobs.join(', ')}` : `ask ${call.ask?.id}`
 }

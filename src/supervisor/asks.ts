@@ -4,7 +4,7 @@ import type { AskId } from '../core/ids.ts'
 import type { AskAnswer, Rule } from '../core/permission.ts'
 import type { JournalRecord } from '../core/records.ts'
 import { deniedText } from '../permissions/headless.ts'
-import { matches } from '../permissions/wildcard.ts'
+import { isGranted } from '../permissions/is-granted.ts'
 import type { Kernel } from './kernel.ts'
 import type { SessionEntry } from './session-entry.ts'
 
@@ -33,7 +33,7 @@ export function createAsks(kernel: Kernel): Asks {
     const shown = describe(entry, asked)
     kernel.emit(entry, { type: 'permission.requested', ...shown })
     pending.set(asked.id, { entry, asked, shown })
-    if (isGranted(rootOf(entry).grants, asked)) resolve(asked.id, { decision: 'once' }, 'grant')
+    if (isGranted(rootOf(entry).grants, asked, entry.seed.dir)) resolve(asked.id, { decision: 'once' }, 'grant')
     else if (!kernel.options.onAsk || kernel.options.permissionMode === 'deny') denyUnasked(entry, asked)
     else void askPerson(kernel.options.onAsk, shown)
   }
@@ -68,7 +68,7 @@ export function createAsks(kernel: Kernel): Asks {
   function grant(root: SessionEntry, rule: Rule): void {
     kernel.record(root, [{ type: 'grant.added', rule: { ...rule, source: 'session' } }])
     for (const [id, { entry, asked }] of [...pending]) {
-      if (rootOf(entry) === root && isGranted([rule], asked)) resolve(id, { decision: 'once' }, 'grant')
+      if (rootOf(entry) === root && isGranted([rule], asked, entry.seed.dir)) resolve(id, { decision: 'once' }, 'grant')
     }
   }
 
@@ -91,10 +91,6 @@ export function createAsks(kernel: Kernel): Asks {
     deniedIn: (root) => denied.get(root) ?? 0,
     forget: (root) => void denied.delete(root),
   }
-}
-
-function isGranted(rules: Rule[], { key, pattern }: Asked): boolean {
-  return rules.some((rule) => rule.action === 'allow' && rule.key === key && matches(rule.pattern, pattern))
 }
 
 function describe({ seed }: SessionEntry, { id, kind, title, detail, grant }: Asked): PermissionAsk {

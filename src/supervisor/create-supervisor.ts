@@ -7,6 +7,7 @@ import type { LiveBatch } from '../core/messages.ts'
 import type { AskAnswer } from '../core/permission.ts'
 import { type Board, createBoard } from '../jobboard/create-board.ts'
 import { createAsks } from './asks.ts'
+import { createControl } from './control.ts'
 import { createDeadlines } from './deadlines.ts'
 import { createEventStream } from './event-stream.ts'
 import { createFinishing } from './finish.ts'
@@ -23,6 +24,7 @@ import { createSlots } from './slots.ts'
 import { createStopping } from './stop.ts'
 import { createSupervisorApi } from './supervisor-api.ts'
 import { sweepLeftovers } from './sweep-leftovers.ts'
+import { createWaits } from './waits.ts'
 
 /** What a run starts with. */
 export type RunRequest = {
@@ -53,6 +55,8 @@ export type Supervisor = {
   readonly events$: Subject<RuntimeEvent>
   readonly board: Board
   run(request: RunRequest): Run
+  /** Lets a foreground job go on in the background; false when there is no such job. */
+  moveToBackground(job: string): boolean
   asks(): PermissionAsk[]
   answer(id: AskId, answer: AskAnswer): 'accepted' | 'gone'
   /** Ends workers and tool processes; journals stay as they are, so that what was open can be resumed. */
@@ -106,12 +110,12 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     }
     const finished = kernel.runs.begin(session)
     if (request.limits?.timeoutMs) kernel.deadlines.start(entry, request.limits.timeoutMs)
-    if (request.prompt !== undefined) send(kernel, entry, request.prompt)
+    if (request.prompt !== undefined) kernel.say(entry, request.prompt)
     if (!entry.fresh) void goOn(kernel, entry)
     return {
       session,
       finished,
-      send: (text) => send(kernel, entry, text),
+      send: (text) => kernel.say(entry, text),
       interrupt: () => kernel.stopping.interrupt(entry, 'The user stopped this turn.'),
       cancel: () => cancelRun(kernel, entry),
     }
@@ -121,6 +125,10 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     events$: kernel.stream.events$,
     board: kernel.board,
     run,
+    moveToBackground(job) {
+      const child = kernel.entries.get(job as SessionId)
+      return child !== undefined && kernel.control.moveToBackground(child, 'The user moved it.')
+    },
     asks: () => kernel.asks.pending(),
     answer: (id, answer) => kernel.asks.answer(id, answer),
     async close() {
@@ -128,6 +136,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       await kernel.host.close()
       kernel.partials.close()
       kernel.deadlines.close()
+      kernel.waits.close()
       await kernel.processes.close()
       kernel.board.close()
       kernel.stream.events$.complete()
@@ -155,6 +164,8 @@ function assemble(options: SupervisorOptions): Kernel {
   kernel.stopping = createStopping(kernel)
   kernel.runs = createRuns(kernel)
   kernel.deadlines = createDeadlines(kernel)
+  kernel.waits = createWaits(kernel)
+  kernel.control = createControl(kernel)
   kernel.host = options.createHost({
     api: createSupervisorApi(kernel),
     onLive: (events) => takeLive(kernel, events),
@@ -194,12 +205,6 @@ function reportDeath(kernel: Kernel, worker: Parameters<SupervisorOptionsDied>[0
 }
 
 type SupervisorOptionsDied = Parameters<SupervisorOptions['createHost']>[0]['onDied']
-
-function send(kernel: Kernel, entry: SessionEntry, text: string): void {
-  const records = kernel.record(entry, [{ type: 'message.received', message: { kind: 'user', text } }])
-  entry.fresh?.push(...records)
-  if (entry.status !== 'suspended') kernel.placement.wake(entry)
-}
 
 /** Commands of a program that died must be gone before their calls are answered by looking again. */
 async function goOn(kernel: Kernel, entry: SessionEntry): Promise<void> {

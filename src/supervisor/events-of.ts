@@ -35,16 +35,21 @@ export function eventsOf(entry: SessionEntry, record: JournalRecord, taken: Mess
       ]
     }
     case 'session.ended':
-      return [
-        {
-          type: 'session.ended',
-          state: record.result.state,
-          ...(record.result.error && { error: record.result.error }),
-        },
-      ]
+      return endedEvents(entry, record)
     default:
       return []
   }
+}
+
+function endedEvents(
+  { seed }: SessionEntry,
+  { generation, result }: Extract<JournalRecord, { type: 'session.ended' }>,
+): EventBody[] {
+  const { state, error, text, usage } = result
+  const ended: EventBody = { type: 'session.ended', state, ...(error && { error }) }
+  if (!seed.parent) return [ended]
+  const { job, alias } = seed.parent
+  return [ended, { type: 'job.finished', job, alias, agent: seed.agent.name, generation, state, text, usage }]
 }
 
 const noUsage = { inputTokens: 0, outputTokens: 0 }

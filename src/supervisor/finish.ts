@@ -31,9 +31,8 @@ export function createFinishing(kernel: Kernel): Finishing {
 
   async function end(entry: SessionEntry, { state, error }: EndedHow): Promise<void> {
     if (entry.stopping || entry.status === 'ended') return
-    const partial = kernel.partials.textOf(entry.seed.session)
     await kernel.stopping.halt(entry)
-    const text = partial ?? lastAnswer(fold(kernel.store.read(refOf(entry))))
+    const text = lastAnswer(fold(kernel.store.read(refOf(entry))))
     finish(entry, { state, text, ...(error && { error }) })
     if (!entry.seed.parent) kernel.runs.finish(entry, state === 'limit' || state === 'timed_out' ? 'limit' : 'failed')
   }
@@ -51,20 +50,10 @@ export function createFinishing(kernel: Kernel): Finishing {
   function deliver(child: SessionEntry): void {
     const parent = kernel.parentOf(child)
     const row = parent?.jobs.get(child.seed.parent?.job ?? ('' as never))
-    if (!parent || !row || !child.end) return
+    if (!parent || !row || !child.end || child.generation !== row.generation) return
     const { job, alias, agent, generation, call, background } = row
     if (parent.received.has(deliveryKey(job, generation))) return
     const result = resultForParent(child.end, alias, maxChars())
-    kernel.emit(child, {
-      type: 'job.finished',
-      job,
-      alias,
-      agent,
-      generation,
-      state: result.state,
-      text: result.text,
-      usage: result.usage,
-    })
     if (parent.status === 'ended' || parent.stopping) {
       kernel.record(parent, [{ type: 'result.undeliverable', job, generation, result }])
       return
@@ -80,6 +69,7 @@ export function createFinishing(kernel: Kernel): Finishing {
         { type: 'call.finished', call, result: callResultOf(result, alias), durationMs, job: delivered },
       ])
     }
+    kernel.waits.jobEnded(parent, alias)
     if (!background || parent.status !== 'suspended') kernel.placement.wake(parent)
   }
 

@@ -12,6 +12,7 @@ import type { Board } from '../jobboard/create-board.ts'
 import type { Store } from '../store/create-store.ts'
 import type { Host } from '../workers/host.ts'
 import type { Asks } from './asks.ts'
+import type { Control } from './control.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { EventStream } from './event-stream.ts'
 import { eventsOf } from './events-of.ts'
@@ -25,6 +26,7 @@ import type { Runs } from './runs.ts'
 import { newEntry, refOf, type SessionEntry, summarise } from './session-entry.ts'
 import type { Slots } from './slots.ts'
 import type { Stopping } from './stop.ts'
+import type { Waits } from './waits.ts'
 
 /** A model ready for use: how to reach it, and how many requests its server takes at once. */
 export type ReadyModel = { spec: ModelSpec; slots: number | null }
@@ -66,10 +68,14 @@ export type Kernel = {
   stopping: Stopping
   runs: Runs
   deadlines: Deadlines
+  waits: Waits
+  control: Control
   closing: boolean
   /** Appends records to a session's journal, then takes them into summary, board and events. */
   record(entry: SessionEntry, bodies: RecordBody[]): JournalRecord[]
   emit(entry: SessionEntry, body: EventBody): void
+  /** A text from outside for a session: kept in its mailbox, placed at its next boundary. */
+  say(entry: SessionEntry, text: string): void
   /** Shows what a child's job is at, on the board and to the outside. */
   noteJob(entry: SessionEntry, state: 'queued' | 'running' | 'waiting'): void
   entry(session: SessionId): SessionEntry
@@ -82,7 +88,7 @@ export type Kernel = {
 /** The kernel without its parts, which `createSupervisor` fills in. */
 export function createKernel(base: Pick<Kernel, 'options' | 'store' | 'clock' | 'board' | 'stream'>): Kernel {
   const entries = new Map<SessionId, SessionEntry>()
-  const kernel: Omit<Kernel, keyof Parts> = {
+  const kernel: Omit<Kernel, keyof Parts> & Partial<Parts> = {
     ...base,
     entries,
     closing: false,
@@ -92,6 +98,12 @@ export function createKernel(base: Pick<Kernel, 'options' | 'store' | 'clock' | 
       for (const record of records) takeRecord(base, entry, record)
       if (entry.status === 'active') entry.recent.push(...records)
       return records
+    },
+    say(entry, text) {
+      const records = this.record(entry, [{ type: 'message.received', message: { kind: 'user', text } }])
+      entry.fresh?.push(...records)
+      kernel.waits?.written(entry)
+      if (entry.status !== 'suspended') kernel.placement?.wake(entry)
     },
     noteJob(entry, state) {
       const { parent } = entry.seed
@@ -136,6 +148,8 @@ type Parts = Pick<
   | 'stopping'
   | 'runs'
   | 'deadlines'
+  | 'waits'
+  | 'control'
 >
 
 /** An entry made from records that are in the journal already. */

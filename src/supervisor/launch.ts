@@ -22,6 +22,7 @@ export function createLaunching(kernel: Kernel): Launching {
   function launch(entry: SessionEntry, request: LaunchRequest): LaunchReply {
     const known = [...entry.jobs.values()].find(({ call }) => call === request.call)
     if (known) return answerAgain(entry, known)
+    if (request.job !== undefined) return goOn(entry, request, request.job)
     const agent = kernel.options.agents.get(request.agent)
     const refused = refusal(kernel, entry, agent, request)
     if (refused !== undefined || !agent) return { records: [], refused: refused ?? '' }
@@ -44,6 +45,33 @@ export function createLaunching(kernel: Kernel): Launching {
     kernel.host.warm()
     kernel.placement.wake(createChild(entry, { seed, prompt }))
     return { records: records.length > 0 ? entry.recent.filter(({ seq }) => seq > request.lastSeq) : [], alias }
+  }
+
+  /** Continues a finished child with its history: a new generation of the same job. */
+  function goOn(entry: SessionEntry, request: LaunchRequest, alias: string): LaunchReply {
+    const row = [...entry.jobs.values()].find((job) => job.alias === alias)
+    const child = row && kernel.entries.get(row.job as string as SessionId)
+    const refused = refusalToContinue(entry, request, { alias, row, child })
+    if (refused !== undefined || !row || !child) return { records: [], refused: refused ?? '' }
+    const { prompt, background, call, description, lastSeq } = request
+    const generation = row.generation + 1
+    const { seed } = child
+    kernel.record(entry, [
+      {
+        type: 'job.launched',
+        job: row.job,
+        alias,
+        generation,
+        call,
+        background,
+        prompt,
+        seed,
+        ...(description && { description }),
+      },
+    ])
+    if (seed.limits.timeoutMs) kernel.deadlines.start(child, seed.limits.timeoutMs)
+    kernel.say(child, prompt)
+    return { records: entry.recent.filter(({ seq }) => seq > lastSeq), alias }
   }
 
   function answerAgain(entry: SessionEntry, { alias }: ChildEntry): LaunchReply {
@@ -83,6 +111,24 @@ function childSeed(
   }
 }
 
+function refusalToContinue(
+  entry: SessionEntry,
+  request: LaunchRequest,
+  { alias, row, child }: { alias: string; row?: ChildEntry; child?: SessionEntry },
+): string | undefined {
+  if (!row || !child) {
+    const known = [...entry.jobs.values()].map((job) => job.alias).join(', ')
+    return `You have no job "${alias}" to continue. Yours: ${known || 'none yet'}.`
+  }
+  if (request.agent !== row.agent) {
+    return `${alias} is a job of ${row.agent}, not of ${request.agent}. Name agent "${row.agent}", or leave job out to send a new ${request.agent}.`
+  }
+  if (child.status !== 'ended')
+    return `${alias} is still at work. Tell it something with task_send, or wait for its result.`
+  if (!row.delivered) return `The result of ${alias} comes with your next step; continue it after you have read it.`
+  return undefined
+}
+
 /** Why a launch is refused, as a text for the model; `undefined` if nothing speaks against it. */
 function refusal(
   kernel: Kernel,
@@ -97,9 +143,6 @@ function refusal(
   }
   if (entry.seed.depth >= settings.maxDepth) {
     return `Sub-agents may not be nested deeper than ${settings.maxDepth}. Do this part of the work yourself.`
-  }
-  if (request.job !== undefined) {
-    return `Continuing a finished job is not possible yet. Send a new sub-agent and give it what it needs in its prompt.`
   }
   const limit = settings.limits.maxChildren ?? maxChildrenOfTree
   const total = kernel.treeOf(kernel.entry(entry.seed.root as SessionId)).length - 1

@@ -34,7 +34,12 @@ export function createPartials(clock: Clock, write: (session: SessionId, turn: n
       drop(session)
       open.set(session, { turn: event.turn, text: event.text, cancel: schedule(session) })
     },
-    textOf: (session: SessionId): string | undefined => open.get(session)?.text,
+    /** Writes what there is of a reply that was cut off, and forgets it. */
+    flush(session: SessionId): void {
+      const partial = open.get(session)
+      if (partial) write(session, partial.turn, partial.text)
+      drop(session)
+    },
     drop,
     close(): void {
       for (const session of [...open.keys()]) drop(session)

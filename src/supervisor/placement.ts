@@ -48,6 +48,7 @@ export function createPlacement(kernel: Kernel): Placement {
     try {
       const task = await prepare(entry)
       if (entry.epoch !== epoch || entry.status !== 'active') return
+      if (entry.stopping || kernel.closing) return deactivate(entry, 'idle')
       const { worker, ended } = kernel.host.activate(task)
       entry.worker = worker
       kernel.emit(entry, { type: 'session.activated', epoch, worker })
@@ -105,7 +106,7 @@ export function createPlacement(kernel: Kernel): Placement {
     const owner = fenceOf(entry)
     kernel.locks.releaseAll(owner)
     kernel.slots.releaseAll(owner)
-    kernel.partials.drop(entry.seed.session)
+    kernel.partials.flush(entry.seed.session)
     entry.worker = undefined
     entry.recent = []
     if (entry.status !== 'ended') entry.status = status

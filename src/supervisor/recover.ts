@@ -52,7 +52,8 @@ function repairJobs(kernel: Kernel, entry: SessionEntry): void {
     const launched = launches.findLast((record) => record.job === job && record.generation === generation)
     const child = kernel.entries.get(job as never)
     if (!child && launched) kernel.launching.createChild(entry, launched)
-    else if (child?.status === 'ended') kernel.finishing.deliver(child)
+    else if (child?.status === 'ended' && child.generation === generation) kernel.finishing.deliver(child)
+    else if (child?.status === 'ended' && launched) kernel.say(child, launched.prompt)
   }
 }
 
@@ -60,7 +61,10 @@ function continueSession(kernel: Kernel, entry: SessionEntry): void {
   if (entry.status === 'ended' || isOutranked(kernel, entry)) return
   const records = kernel.store.read(refOf(entry))
   const state = fold(records)
-  for (const call of state.calls) askAgain(kernel, entry, call, records)
+  for (const call of state.calls) {
+    askAgain(kernel, entry, call, records)
+    if (call.wait && !call.result) kernel.waits.open(entry, { call: call.id, ...call.wait })
+  }
   const { timeoutMs } = entry.seed.limits
   if (timeoutMs && entry.seed.parent) kernel.deadlines.start(entry, timeoutMs)
   if (hasWork(state)) kernel.placement.wake(entry)

@@ -2,15 +2,14 @@ import type { JobResult } from '../core/records.ts'
 import { deliveryKey, fold } from '../session/fold.ts'
 import { lastAnswer } from '../session/next-step.ts'
 import type { Kernel } from './kernel.ts'
-import { callResultOf } from './result-for-parent.ts'
 import { openJobs, refOf, type SessionEntry } from './session-entry.ts'
 
 /** The ways to stop; none of them starts a turn of a parent. */
 export type Stopping = {
   /** Stops the present turn of a session; jobs in the background go on, foreground ones move there. */
-  interrupt(entry: SessionEntry, reason: string): Promise<void>
+  interrupt(entry: SessionEntry, reason: string, message?: string): Promise<void>
   /** Stops a session and all under it. The root stays usable; children end as `cancelled`. */
-  cancelTree(entry: SessionEntry, reason: string): Promise<void>
+  cancelTree(entry: SessionEntry, reason: string, options?: { deliver?: boolean }): Promise<void>
   /** Takes a session that is about to end from its worker, and cancels everything under it. */
   halt(entry: SessionEntry): Promise<void>
 }
@@ -19,30 +18,32 @@ export type Stopping = {
 const patienceMs = 3000
 
 export function createStopping(kernel: Kernel): Stopping {
-  async function interrupt(entry: SessionEntry, reason: string): Promise<void> {
-    if (entry.stopping) return
+  async function interrupt(entry: SessionEntry, reason: string, message?: string): Promise<void> {
+    if (entry.stopping || isOver(entry)) return
     entry.stopping = true
     try {
       moveForeground(entry)
       await takeBack(entry)
-      if (entry.status !== 'ended') kernel.record(entry, [{ type: 'turn.interrupted', turn: entry.turn, reason }])
+      if (!isOver(entry)) kernel.record(entry, [{ type: 'turn.interrupted', turn: entry.turn, reason }])
     } finally {
       entry.stopping = false
     }
-    kernel.finishing.settle(entry)
+    if (message !== undefined) kernel.say(entry, message)
+    else kernel.finishing.settle(entry)
   }
 
-  async function cancelTree(entry: SessionEntry, reason: string): Promise<void> {
+  async function cancelTree(entry: SessionEntry, reason: string, { deliver = true } = {}): Promise<void> {
     const tree = kernel.treeOf(entry).filter(({ stopping, status }) => !stopping && status !== 'ended')
     for (const one of tree) one.stopping = true
     await Promise.all(tree.map(takeBack))
-    for (const one of tree.toReversed()) closeOne(one, one === entry, reason)
+    for (const one of tree.toReversed()) closeOne(one, deliver && one === entry, reason)
     for (const one of tree) one.stopping = false
   }
 
   /** The session runs nowhere any more: its worker gave it back or is fenced off, its tool processes are gone. */
   async function takeBack(entry: SessionEntry): Promise<void> {
     kernel.asks.withdraw(entry)
+    kernel.waits.drop(entry)
     if (entry.status === 'active') {
       const given = kernel.placement.inactive(entry)
       if (entry.worker) kernel.host.cancel(entry.worker, { session: entry.seed.session, epoch: entry.epoch })
@@ -56,6 +57,7 @@ export function createStopping(kernel: Kernel): Stopping {
 
   /** The worker did not answer: from now on its epoch is an old one. Its locks go with the worker. */
   function fenceOff(entry: SessionEntry): void {
+    kernel.partials.flush(entry.seed.session)
     entry.epoch += 1
     entry.status = 'idle'
     entry.worker = undefined
@@ -66,47 +68,33 @@ export function createStopping(kernel: Kernel): Stopping {
     return new Promise((resolve) => kernel.clock.after(patienceMs, resolve))
   }
 
-  function closeOne(entry: SessionEntry, isTop: boolean, reason: string): void {
+  function closeOne(entry: SessionEntry, deliver: boolean, reason: string): void {
     if (entry.status === 'ended') return
     keepUndeliverable(entry)
-    if (entry.seed.parent) endCancelled(entry, reason, isTop)
+    if (entry.seed.parent) endCancelled(entry, reason, deliver)
     else kernel.record(entry, [{ type: 'turn.interrupted', turn: entry.turn, reason }])
   }
 
-  function endCancelled(entry: SessionEntry, reason: string, isTop: boolean): void {
+  function endCancelled(entry: SessionEntry, reason: string, deliver: boolean): void {
     const text = lastAnswer(fold(kernel.store.read(refOf(entry))))
     const { usage, turn: turns, generation } = entry
     const error = { code: 'cancelled', message: reason }
     const result: JobResult = { state: 'cancelled', text, error, usage: { ...usage }, turns }
     kernel.record(entry, [{ type: 'session.ended', generation, result }])
-    if (isTop) kernel.finishing.deliver(entry)
+    if (deliver) kernel.finishing.deliver(entry)
   }
 
   /** Results of a stopped session's jobs have no turn to go to: they stay in its journal for people. */
   function keepUndeliverable(entry: SessionEntry): void {
-    for (const { job, generation, alias, agent } of openJobs(entry)) {
-      const child = kernel.entries.get(job as never)
-      if (!child?.end || entry.received.has(deliveryKey(job, generation))) continue
-      const result = child.end
-      const { state, text, usage } = result
-      kernel.emit(child, { type: 'job.finished', job, alias, agent, generation, state, text, usage })
+    for (const { job, generation } of openJobs(entry)) {
+      const result = kernel.entries.get(job as never)?.end
+      if (!result || entry.received.has(deliveryKey(job, generation))) continue
       kernel.record(entry, [{ type: 'result.undeliverable', job, generation, result }])
     }
   }
 
   function moveForeground(entry: SessionEntry): void {
-    for (const { job, generation, background, call, alias } of openJobs(entry)) {
-      if (background) continue
-      const text = `This turn was stopped. ${alias} goes on in the background; its result will come as sub_agent_result.`
-      const result = {
-        ...callResultOf({ state: 'completed', text, usage: noUsage, turns: 0 }, alias),
-        how: 'interrupted' as const,
-      }
-      kernel.record(entry, [
-        { type: 'job.moved', job, generation },
-        { type: 'call.finished', call, result, durationMs: 0 },
-      ])
-    }
+    for (const child of kernel.childrenOf(entry)) kernel.control.moveToBackground(child, 'This turn was stopped.')
   }
 
   return {
@@ -122,4 +110,6 @@ export function createStopping(kernel: Kernel): Stopping {
   }
 }
 
-const noUsage = { inputTokens: 0, outputTokens: 0 }
+function isOver({ status }: SessionEntry): boolean {
+  return status === 'ended'
+}

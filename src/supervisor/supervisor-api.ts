@@ -3,6 +3,7 @@ import type { SessionId } from '../core/ids.ts'
 import type { Fence, SupervisorApi } from '../core/messages.ts'
 import type { JournalRecord } from '../core/records.ts'
 import { transcriptText } from '../session/transcript.ts'
+import { controlApi } from './control.ts'
 import type { Kernel } from './kernel.ts'
 import { openJobs, refOf, type SessionEntry } from './session-entry.ts'
 
@@ -59,6 +60,8 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
     async launch(request) {
       return kernel.launching.launch(fenced(request), request)
     },
+
+    ...controlApi(kernel, fenced),
 
     async transcript({ alias, ...fence }) {
       const entry = fenced(fence)

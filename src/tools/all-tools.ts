@@ -7,6 +7,9 @@ import { read } from './read.ts'
 import { readSubAgent } from './read-sub-agent.ts'
 import { skill } from './skill.ts'
 import { task } from './task.ts'
+import { taskCancel } from './task-cancel.ts'
+import { taskSend } from './task-send.ts'
+import { taskWait } from './task-wait.ts'
 import { todoread, todowrite } from './todo.ts'
 import { write } from './write.ts'
 
@@ -21,6 +24,9 @@ export const allTools: readonly Tool[] = [
   todowrite,
   todoread,
   task,
+  taskSend,
+  taskWait,
+  taskCancel,
   readSubAgent,
   skill,
 ]

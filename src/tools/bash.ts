@@ -29,7 +29,7 @@ export const bash = defineTool({
 
   permission({ command, cwd }, { workspace }) {
     const { path, outside } = folderOf(workspace, cwd)
-    return { key: 'bash', pattern: command, ...(outside && { outside: path }) }
+    return { key: 'bash', pattern: command, ...(cwd !== undefined && { cwd: path }), ...(outside && { outside: path }) }
   },
 
   async prepare(input, { workspace }) {

@@ -42,6 +42,10 @@ export interface ToolServices {
     timeoutMs?: number
     maxTurns?: number
   }): Promise<{ refused: string } | { waiting: true } | { launched: { alias: string } }>
+  sendToChild(request: { alias: string; text: string; interrupt: boolean }): Promise<{ text: string; isError: boolean }>
+  /** `'waiting'`: the supervisor answers the call. */
+  waitForJobs(request: { jobs: string[]; timeoutMs: number }): Promise<'waiting' | { text: string; isError: boolean }>
+  cancelChild(alias: string): Promise<'waiting' | { text: string; isError: boolean }>
   transcript(alias: string): Promise<TranscriptReply>
 }
 

@@ -91,7 +91,7 @@ async function permitAndRun(attempt: Attempt): Promise<ToolOutcome> {
   if (!wanted) return act(attempt, undefined, false)
   const answer = request.answered?.answer
   if (request.answered && answer) {
-    if (answer.decision === 'reject') return finished(rejected(attempt, answer.text))
+    if (answer.decision === 'reject') return finished(rejected(attempt, answer.text, request.answered.by))
     assertSameRequest(request.answered, wanted)
     return act(attempt, { basis: request.answered.basis }, true)
   }
@@ -195,7 +195,9 @@ function denied({ request, tool }: Attempt, reason: string): CallResult {
   return { output, isError: true, how: 'denied', metadata: { reason } }
 }
 
-function rejected({ request, tool }: Attempt, words: string | undefined): CallResult {
+function rejected({ request, tool }: Attempt, words: string | undefined, by: OpenAsk['by']): CallResult {
+  // A policy's words are complete: they say that nobody was asked.
+  if (by === 'policy' && words) return { output: words, isError: true, how: 'denied' }
   const name = request.registry.nameOf(tool.name)
   const output = words
     ? `${name} was not run. The user rejected it and says: ${words}`

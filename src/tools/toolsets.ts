@@ -80,6 +80,9 @@ export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
           job: 'Continue this finished job',
         },
       },
+      task_send: { description: 'Send a message to a running sub-agent.', parameters: { job: 'Its alias' } },
+      task_wait: { description: 'Wait until a sub-agent ends or time is over.', parameters: {} },
+      task_cancel: { description: 'Stop a sub-agent.', parameters: { job: 'Its alias' } },
       read_sub_agent: {
         description: 'Read what a sub-agent did, by pages.',
         parameters: { job: 'Its alias, such as exp-1' },

@@ -5,6 +5,7 @@ import { createDecider } from '../permissions/decide.ts'
 import type { ToolContext, ToolServices } from '../tools/define-tool.ts'
 import { runTool } from '../tools/run-tool.ts'
 import { toolEnvironment } from '../tools/tool-environment.ts'
+import { toolsets } from '../tools/toolsets.ts'
 import { createWorkspace, type Workspace } from '../tools/workspace.ts'
 import { abortable } from './abortable.ts'
 import type { Activation } from './run-activation.ts'
@@ -116,10 +117,8 @@ function toolContext(activation: Activation, call: OpenCall, workspace: Workspac
   }
 }
 
-const keepBytes = 64 * 1024
-
 function createServices(activation: Activation, call: OpenCall): ToolServices {
-  const { task, fence, link, absorb } = activation
+  const { task, fence, link, absorb, registry } = activation
   const { api } = link
   return {
     async withLock(path, work) {
@@ -136,6 +135,7 @@ function createServices(activation: Activation, call: OpenCall): ToolServices {
       try {
         const env = { ...toolEnvironment(), PWD: cwd }
         const spillPath = join(task.outputDir, `${call.id}.txt`)
+        const keepBytes = toolsets[registry.toolset].maxChars / 2
         return await api.runProcess({ ...fence, call: call.id, command, cwd, timeoutMs, env, keepBytes, spillPath })
       } finally {
         signal.removeEventListener('abort', cancel)
@@ -146,6 +146,17 @@ function createServices(activation: Activation, call: OpenCall): ToolServices {
       absorb(reply)
       if (reply.refused !== undefined) return { refused: reply.refused }
       return request.background ? { launched: { alias: reply.alias ?? '' } } : { waiting: true }
+    },
+    sendToChild: (request) => api.sendToChild({ ...fence, ...request }),
+    async waitForJobs(request) {
+      const reply = await api.waitForJobs({ ...fence, lastSeq: task.state.lastSeq, call: call.id, ...request })
+      absorb(reply)
+      return reply.answer ?? 'waiting'
+    },
+    async cancelChild(alias) {
+      const reply = await api.cancelChild({ ...fence, lastSeq: task.state.lastSeq, call: call.id, alias })
+      absorb(reply)
+      return reply.answer ?? 'waiting'
     },
     transcript: (alias) => api.transcript({ ...fence, alias }),
   }

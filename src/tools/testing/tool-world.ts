@@ -141,11 +141,16 @@ function note(files: Record<string, string>, touched: FileTouch[] | undefined): 
   for (const { path, hash } of touched ?? []) files[path] = hash
 }
 
+const noChildren = { text: 'no children in this test', isError: true }
+
 const refusingServices: ToolServices = {
   withLock: (_, work) => work(),
   runProcess: () => Promise.reject(new Error('no processes in this test')),
   launch: async () => ({ refused: 'no children in this test' }),
-  transcript: async () => ({ refused: 'no children in this test' }),
+  sendToChild: async () => noChildren,
+  waitForJobs: async () => noChildren,
+  cancelChild: async () => noChildren,
+  transcript: async () => ({ refused: noChildren.text }),
 }
 
 /** One holder per path, first come, first served. */
