@@ -104,7 +104,7 @@ async function chooseAny(question: ModelQuestion): Promise<ChosenModel> {
     if (found) return choose(server, found.name, found.details)
     why = `No installed model at ${shownAddress(server.url)} can call tools on this machine. Install one: ollama pull qwen3:8b`
   } catch (error) {
-    why = messageOf(error)
+    why = `${messageOf(error)} Then pull a model that can call tools: ollama pull qwen3:8b`
   }
   const rehearsal = await chooseScript(question.rehearsalPath, question)
   return { ...rehearsal, note: `Playing the rehearsal script, with real tools. ${why}` }

@@ -52,7 +52,7 @@ function latestOutput({ messages }: ScriptFacts, tool: string): string {
 
 type Filter = (text: string, argument: string) => string
 
-/** `lines:N` first lines that are not blank · `chars:N` · `count` lines that are not blank · `paths` lines that look like a path · `kinds` file endings by number · `only:REGEX` lines · `indent:N` */
+/** `lines:N` first lines that are not blank · `chars:N` · `count` lines that are not blank · `paths` lines that look like a path · `kinds` file endings by number · `only:REGEX` lines · `indent:N` · `width:N` of each line */
 const filters: Readonly<Record<string, Filter>> = {
   lines: (text, count) => filledLines(text).slice(0, Number(count)).join('\n'),
   chars: (text, count) => (text.length > Number(count) ? `${text.slice(0, Number(count))}…` : text),
@@ -65,6 +65,11 @@ const filters: Readonly<Record<string, Filter>> = {
       .filter((line) => pattern.test(line))
       .join('\n')
   },
+  width: (text, count) =>
+    text
+      .split('\n')
+      .map((line) => filters.chars?.(line, count) ?? line)
+      .join('\n'),
   indent: (text, count) => text.replace(/^(?=.)/gm, ' '.repeat(Number(count))),
 }
 
