@@ -45,6 +45,6 @@ export function createProgram(context: Context): Command {
 }
 
 /** Version of this package. */
-export function readVersion(): string {
+function readVersion(): string {
   return JSON.parse(readFileSync(packageFile('package.json'), 'utf8')).version
 }

@@ -24,8 +24,6 @@ export interface SignalWatch {
   press(): void
   /** Cancels as SIGTERM does, for another reason to stop. */
   cancel(): void
-  /** True once everything was told to stop. */
-  readonly cancelled: boolean
   /** Gives the signals back to the process. */
   close(): void
 }
@@ -67,9 +65,6 @@ export function watchSignals({ interactive, say, exit, now = () => performance.n
     },
     press,
     cancel,
-    get cancelled() {
-      return deadline !== undefined
-    },
     close() {
       clearTimeout(deadline)
       process.removeListener('SIGINT', press)

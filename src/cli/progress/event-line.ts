@@ -28,6 +28,9 @@ export function noteLine(view: View, event: RuntimeEvent): string | undefined {
   }
 }
 
+/** The tool that launches a job, by its name in each toolset. */
+const launching = new Set(['task', 'spawn_sub_agent'])
+
 /** One plain line for what happened, before the event is applied to the view; most events have none. */
 export function plainLine(view: View, event: RuntimeEvent): string | undefined {
   switch (event.type) {
@@ -38,6 +41,8 @@ export function plainLine(view: View, event: RuntimeEvent): string | undefined {
     case 'result.delivered':
       return `${tag(view.rows.get(event.job))} result delivered`
     case 'tool.started':
+      // The job's own line tells more.
+      if (launching.has(event.tool)) return undefined
       return `${tag(view.rows.get(event.session))} ${callText(event.tool, event.title)}`
     case 'permission.requested':
       return `${tag(view.rows.get(event.sessionId))} asks: ${askText(event)}`
