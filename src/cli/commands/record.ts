@@ -12,7 +12,7 @@ export const addRecord: AddCommand = (program, { io }) => {
     .description('pass requests on to a model server and write its traffic to a file, secrets removed')
     .option('--target <url>', 'server (default: OLLAMA_HOST, else http://127.0.0.1:11434)')
     .option('--port <port>', 'port to listen on; 0 takes any free one', portNumber, 0)
-    .option('--out <file>', 'file to write', 'recording.jsonl')
+    .option('--out <file>', 'file to write', 'recording.yaml')
     .action(async ({ target, port, out }: RecordOptions) => {
       const { startRecorder } = await loadLibrary()
       const recorder = await startRecorder({
