@@ -1,0 +1,53 @@
+// A model server that measures its client: the time from the end of a reply to the arrival of the request that follows
+// from it. `read` plays one session that reads a small file each turn, `task` one that sends a child each turn.
+// Prints its address, and the gaps in ms as JSON when it gets SIGTERM.
+import { createServer } from 'node:http'
+
+const [, , kind, turns] = process.argv
+const gaps = []
+let repliedAt
+
+const server = createServer(async (request, response) => {
+  const arrivedAt = performance.now()
+  if (request.url === '/api/show') return send(response, model)
+  if (request.url !== '/api/chat') return send(response, { models: [] })
+  const chunks = []
+  for await (const chunk of request) chunks.push(chunk)
+  const isChild = request.headers['x-troupe-depth'] === '1'
+  const turn = Number(request.headers['x-troupe-turn'])
+  if (repliedAt !== undefined && (kind === 'read' || isChild)) gaps.push(arrivedAt - repliedAt)
+  response.setHeader('content-type', 'application/x-ndjson')
+  response.end(reply({ isChild, turn }))
+  repliedAt = performance.now()
+})
+
+const model = {
+  details: { family: 'bench', parameter_size: '70B' },
+  model_info: { 'general.architecture': 'bench', 'bench.context_length': 1_000_000 },
+  capabilities: ['completion', 'tools'],
+}
+
+function reply({ isChild, turn }) {
+  const ended = { done: true, done_reason: 'stop', prompt_eval_count: 10, eval_count: 10 }
+  if (isChild || turn > Number(turns)) return line({ message: { role: 'assistant', content: 'done' }, ...ended })
+  return line({ message: { role: 'assistant', content: '', tool_calls: [{ function: call(turn) }] }, ...ended })
+}
+
+function call(turn) {
+  if (kind === 'read') return { name: 'read', arguments: { file_path: `file-${(turn % 8) + 1}.txt` } }
+  return { name: 'task', arguments: { agent: 'explorer', prompt: 'Say that you are done.' } }
+}
+
+function line(fields) {
+  return `${JSON.stringify({ model: 'bench', ...fields })}\n`
+}
+
+function send(response, body) {
+  response.setHeader('content-type', 'application/json')
+  response.end(JSON.stringify(body))
+}
+
+process.once('SIGTERM', () => {
+  process.stdout.write(`\n${JSON.stringify(gaps)}\n`, () => process.exit(0))
+})
+server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}`))
