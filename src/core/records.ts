@@ -64,12 +64,15 @@ export type SessionSeed = {
 /** A call as recorded: `id` is ours, `args` as the model gave them, `invalid` the raw text when they were no JSON object. */
 export type RecordedCall = { id: CallId; tool: string; args: Record<string, unknown>; invalid?: string }
 
+/** A bound that was reached; tokens, turns or milliseconds. */
+export type LimitReached = { limit: string; value: number }
+
 /** What a journal holds, oldest first. The state of a session is `fold` of these, always. */
 export type RecordBody =
   | { type: 'session.created'; version: number; seed: SessionSeed }
   | { type: 'message.received'; message: Message }
-  /** Places the consumed messages (by seq) in history and opens a turn; `epoch` is the activation that opened it. */
-  | { type: 'turn.started'; turn: number; consumed: number[]; epoch: number }
+  /** Places the consumed messages (by seq) in history and opens a turn: the last one if `final`. `warned`: the loop of which the model is told. `epoch` is the activation that opened it. */
+  | { type: 'turn.started'; turn: number; consumed: number[]; epoch: number; final?: LimitReached; warned?: string }
   /** The text so far of a reply that streams, about once a second; the assistant message outranks it. */
   | { type: 'turn.partial'; turn: number; text: string }
   | {

@@ -1,7 +1,16 @@
 import type { AskId, CallId, JobId } from './ids.ts'
 import type { Usage } from './model.ts'
 import type { AskAnswer, AskKind, Rule } from './permission.ts'
-import type { CallResult, EndState, JobResult, Message, RecordedCall, SessionSeed, Todo } from './records.ts'
+import type {
+  CallResult,
+  EndState,
+  JobResult,
+  LimitReached,
+  Message,
+  RecordedCall,
+  SessionSeed,
+  Todo,
+} from './records.ts'
 
 /** One entry of the conversation, in the order in which the model sees it. */
 export type HistoryItem =
@@ -84,6 +93,12 @@ export type SessionState = {
   /** "Always" answers of the tree; in a root only. */
   grants: Rule[]
   usage: Usage
+  /** Counts at the beginning of the present work: bounds are counted from here. */
+  base: { turn: number; tokens: number }
+  /** Set in the last turn that a limit grants: the session ends with it. */
+  final?: LimitReached
+  /** Signature of the loop of which the model has been told. */
+  warned?: string
   /** Text of a reply that was cut off. */
   partial?: string
   /** Why the last turn failed, until another starts. */

@@ -10,7 +10,11 @@ import { nextStep } from './next-step.ts'
 import { calls, createJournal, jobResult, playJournal, seed, usage, writing } from './test-session.ts'
 
 const choices = fc.array(fc.nat(1000), { minLength: 1, maxLength: 120 })
-const stepContext = { running: new Set<never>(), isWriting: (tool: string) => writing.has(tool), maxTurns: 1000 }
+const stepContext = {
+  running: new Set<never>(),
+  isWriting: (tool: string) => writing.has(tool),
+  limits: { maxTurns: 1000 },
+}
 
 describe('any journal', () => {
   test('folds at each of its prefixes to a state whose history a provider accepts', () => {

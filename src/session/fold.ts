@@ -20,6 +20,7 @@ export function emptyState(): SessionState {
     todos: [],
     grants: [],
     usage: { inputTokens: 0, outputTokens: 0 },
+    base: { turn: 0, tokens: 0 },
   }
 }
 
@@ -101,8 +102,9 @@ function receive(state: SessionState, seq: number, message: Message): void {
     const key = deliveryKey(message.job, message.generation)
     if (state.received.includes(key)) return
     state.received.push(key)
-  } else if (state.phase === 'ended') {
-    reopen(state)
+  } else {
+    if (state.phase === 'ended') reopen(state)
+    if (isAtRest(state)) countFromHere(state)
   }
   state.mailbox.push({ seq, message })
 }
@@ -112,9 +114,22 @@ function reopen(state: SessionState): void {
   state.phase = 'idle'
   state.generation += 1
   state.ended = undefined
+  countFromHere(state)
 }
 
-function startTurn(state: SessionState, { seq, turn, consumed, epoch }: Of<'turn.started'>): void {
+/** A root that has done what it was asked: the next message begins new work. */
+function isAtRest({ phase, calls, mailbox, seed }: SessionState): boolean {
+  return phase === 'idle' && calls.length === 0 && mailbox.length === 0 && seed?.depth === 0
+}
+
+function countFromHere(state: SessionState): void {
+  const { inputTokens, outputTokens } = state.usage
+  state.base = { turn: state.turn, tokens: inputTokens + outputTokens }
+  state.final = undefined
+  state.warned = undefined
+}
+
+function startTurn(state: SessionState, { seq, turn, consumed, epoch, final, warned }: Of<'turn.started'>): void {
   if (state.phase === 'ended') return
   placeResults(state, seq)
   placeMessages(state, new Set(consumed))
@@ -123,6 +138,8 @@ function startTurn(state: SessionState, { seq, turn, consumed, epoch }: Of<'turn
   state.phase = 'requesting'
   state.partial = undefined
   state.failure = undefined
+  state.final = final
+  state.warned = warned ?? state.warned
 }
 
 /** Results in call order; a call that has none by now was cut off. */

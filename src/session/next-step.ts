@@ -1,10 +1,14 @@
+import type { AgentLimits } from '../core/agent.ts'
 import type { CallId } from '../core/ids.ts'
+import type { LimitReached } from '../core/records.ts'
 import type { OpenCall, SessionState } from '../core/state.ts'
+import { findLoop, type Loop } from './find-loop.ts'
+import { reachedLimit } from './limits.ts'
 
 /** What a session does next. */
 export type Step =
   /** Open a turn that places these messages (by seq), then request. */
-  | { do: 'open-turn'; consumed: number[] }
+  | { do: 'open-turn'; consumed: number[]; final?: LimitReached; loop?: Loop }
   /** A turn is open and has no reply: ask the model. */
   | { do: 'request' }
   /** Start these calls now, side by side, in this order. */
@@ -22,19 +26,34 @@ export type StepContext = {
   running: { has(call: CallId): boolean }
   /** Writing calls go one after the other; takes a canonical tool name. */
   isWriting(tool: string): boolean
-  maxTurns: number
+  limits: AgentLimits
+  /** A bound of the whole run that has been reached. */
+  exhausted?: LimitReached
 }
 
 /** The turn engine: from the state to what to do next. Pure. */
 export function nextStep(state: SessionState, context: StepContext): Step {
   if (state.phase === 'ended') return { do: 'ended' }
   if (state.phase === 'requesting') return { do: 'request' }
+  if (state.final && state.phase === 'idle') return { do: 'limit', ...state.final }
   const open = state.calls.filter((call) => !call.result)
   if (open.length > 0) return callStep(open, context)
   if (state.calls.length === 0 && state.mailbox.length === 0) return { do: 'idle' }
-  if (state.turn >= context.maxTurns) return { do: 'limit', limit: 'maxTurns', value: context.maxTurns }
-  return { do: 'open-turn', consumed: state.mailbox.map(({ seq }) => seq) }
+  return openTurn(state, context)
 }
+
+/** At a limit there is one last turn to sum up; of a loop the model is told once. */
+function openTurn(state: SessionState, { limits, exhausted }: StepContext): Step {
+  const consumed = state.mailbox.map(({ seq }) => seq)
+  const loop = findLoop(state)
+  const looping = loop && loop.signature === state.warned ? { limit: 'loop', value: loopLimit } : undefined
+  const final = exhausted ?? reachedLimit(state, limits) ?? looping
+  if (final) return { do: 'open-turn', consumed, final }
+  return { do: 'open-turn', consumed, ...(loop && { loop }) }
+}
+
+/** The same call with the same result this often: warned, and stopped if it comes again. */
+const loopLimit = 3
 
 /** True while something outside has to happen before this call can go on. */
 export function waitsOutside(call: OpenCall): boolean {

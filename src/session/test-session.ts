@@ -82,7 +82,11 @@ function playOne(state: SessionState, choice: number, nextJob: () => number): Re
   if (pick === 1 && choice % 5 === 0) return [{ type: 'turn.interrupted', turn: state.turn, reason: 'user' }]
   const late = state.jobs.find(({ background, delivered }) => background && !delivered)
   if (pick === 2 && late) return [resultOf(late)]
-  const step = nextStep(state, { running: new Set(), isWriting: (tool) => writing.has(tool), maxTurns: 1000 })
+  const step = nextStep(state, {
+    running: new Set(),
+    isWriting: (tool) => writing.has(tool),
+    limits: { maxTurns: 1000 },
+  })
   if (step.do === 'open-turn')
     return [{ type: 'turn.started', turn: state.turn + 1, consumed: step.consumed, epoch: 1 }]
   if (step.do === 'request') return [reply(state.turn, choice)]

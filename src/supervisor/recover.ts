@@ -1,3 +1,4 @@
+import { RuntimeError } from '../core/errors.ts'
 import type { SessionId } from '../core/ids.ts'
 import type { CallResult, JournalRecord } from '../core/records.ts'
 import type { OpenCall, SessionState } from '../core/state.ts'
@@ -5,7 +6,8 @@ import { changesOf } from '../jobboard/changes-of.ts'
 import { fold } from '../session/fold.ts'
 import { lastAnswer, nextStep, waitsOutside } from '../session/next-step.ts'
 import { entryFromRecords, type Kernel } from './kernel.ts'
-import { openJobs, refOf, type SessionEntry } from './session-entry.ts'
+import { repairTree } from './repair.ts'
+import { refOf, type SessionEntry } from './session-entry.ts'
 
 /** The result of a side-effecting call that had begun when its worker or the program went down. */
 export function interruptedResult(): CallResult {
@@ -37,28 +39,36 @@ function loadSession(kernel: Kernel, ref: { root: SessionId; session: SessionId 
   }
 }
 
-/** Goes on where the tree was: missing children are made, results handed on, asks put again, sessions activated. */
+const goOnText = 'Go on where you stopped.'
+
+/**
+ * What a resumed root is told when the user says nothing: a word if it was stopped or has failed, nothing if something
+ * is open or all is done. Throws for a session whose first message was never written.
+ */
+export function textToGoOn(kernel: Kernel, root: SessionEntry): string | undefined {
+  if (root.turn === 0 && root.waiting.size === 0) {
+    const { session } = root.seed
+    const message = `Session ${session} was cut off before its prompt was written. Say what to do: troupe resume ${session} "prompt"`
+    throw new RuntimeError('bad-usage', message)
+  }
+  if (root.waiting.size > 0) return undefined
+  const records = kernel.store.read(refOf(root))
+  const wasStopped = records.findLast(opensOrEndsTurn)?.type === 'turn.interrupted'
+  return wasStopped || root.status === 'ended' || fold(records).failure ? goOnText : undefined
+}
+
+function opensOrEndsTurn({ type }: JournalRecord): boolean {
+  return type === 'turn.started' || type === 'turn.interrupted'
+}
+
+/** Goes on where the tree was: what a crash left undone is done, results are handed on, asks put again, sessions activated. */
 export function continueTree(kernel: Kernel, root: SessionEntry): void {
-  const tree = kernel.treeOf(root)
-  for (const entry of tree) repairJobs(kernel, entry)
+  repairTree(kernel, root)
   for (const entry of kernel.treeOf(root).toReversed()) continueSession(kernel, entry)
 }
 
-/** A job launched just before a crash may have no session yet; one that ended may not have been delivered. */
-function repairJobs(kernel: Kernel, entry: SessionEntry): void {
-  if (entry.status === 'ended' || openJobs(entry).length === 0) return
-  const launches = kernel.store.read(refOf(entry)).filter(isLaunch)
-  for (const { job, generation } of openJobs(entry)) {
-    const launched = launches.findLast((record) => record.job === job && record.generation === generation)
-    const child = kernel.entries.get(job as never)
-    if (!child && launched) kernel.launching.createChild(entry, launched)
-    else if (child?.status === 'ended' && child.generation === generation) kernel.finishing.deliver(child)
-    else if (child?.status === 'ended' && launched) kernel.say(child, launched.prompt)
-  }
-}
-
 function continueSession(kernel: Kernel, entry: SessionEntry): void {
-  if (entry.status === 'ended' || isOutranked(kernel, entry)) return
+  if (entry.status === 'ended') return kernel.finishing.deliver(entry)
   const records = kernel.store.read(refOf(entry))
   const state = fold(records)
   for (const call of state.calls) {
@@ -67,17 +77,17 @@ function continueSession(kernel: Kernel, entry: SessionEntry): void {
   }
   const { timeoutMs } = entry.seed.limits
   if (timeoutMs && entry.seed.parent) kernel.deadlines.start(entry, timeoutMs)
+  // A child's result or an answer may have woken it already.
+  if (entry.status === 'idle') goOn(kernel, entry, state)
+}
+
+function goOn(kernel: Kernel, entry: SessionEntry, state: SessionState): void {
+  if (state.failure && entry.seed.parent) {
+    return void kernel.finishing.end(entry, { state: 'failed', error: state.failure })
+  }
   if (hasWork(state)) kernel.placement.wake(entry)
   else if (state.calls.some((call) => !call.result)) entry.status = 'suspended'
   else kernel.finishing.settle(entry)
-}
-
-/** A parent's delivery record counts more than the lost end of a child's journal. */
-function isOutranked(kernel: Kernel, entry: SessionEntry): boolean {
-  const row = entry.seed.parent && kernel.parentOf(entry)?.jobs.get(entry.seed.parent.job)
-  if (!row?.delivered || row.generation !== entry.generation) return false
-  entry.status = 'ended'
-  return true
 }
 
 function askAgain(kernel: Kernel, entry: SessionEntry, call: OpenCall, records: JournalRecord[]): void {
@@ -87,14 +97,12 @@ function askAgain(kernel: Kernel, entry: SessionEntry, call: OpenCall, records: 
 }
 
 function hasWork(state: SessionState): boolean {
-  const step = nextStep(state, { running: new Set(), isWriting: () => false, maxTurns: Number.POSITIVE_INFINITY })
+  const step = nextStep(state, {
+    running: new Set(),
+    isWriting: () => false,
+    limits: { maxTurns: Number.POSITIVE_INFINITY },
+  })
   if (step.do === 'suspend') return false
   if (step.do === 'run') return step.calls.some((call) => !waitsOutside(call))
   return step.do !== 'idle' && step.do !== 'ended'
-}
-
-type LaunchRecord = Extract<JournalRecord, { type: 'job.launched' }>
-
-function isLaunch(record: JournalRecord): record is LaunchRecord {
-  return record.type === 'job.launched'
 }

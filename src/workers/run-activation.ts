@@ -8,7 +8,9 @@ import { createModel } from '../models/create-model.ts'
 import { buildMessages } from '../session/build-messages.ts'
 import { buildSystem } from '../session/build-system.ts'
 import { applyRecord } from '../session/fold.ts'
-import { lastAnswer, nextStep, type Step } from '../session/next-step.ts'
+import { limitsOf } from '../session/limits.ts'
+import { lastAnswer, nextStep, type Step, type StepContext } from '../session/next-step.ts'
+import { lastTurnNotice, withNotices } from '../session/notices.ts'
 import { createRegistry, type ToolRegistry } from '../tools/registry.ts'
 import { chooseToolset } from '../tools/toolsets.ts'
 import { abortable } from './abortable.ts'
@@ -77,22 +79,19 @@ async function openActivation(task: ActivationTask, link: ActivationLink): Promi
   }
 }
 
-const defaultMaxTurns = 200
-
 function createLoop(activation: Activation): () => Promise<ActivationEnd> {
   const { task, link, registry, seed, append } = activation
   const { state } = task
   const { signal } = link
   const changes = createChanges(signal)
   const runner = createCallRunner(activation, changes.notify)
-  const maxTurns =
-    seed.limits.maxTurns ?? seed.agent.limits.maxTurns ?? task.settings.limits.maxTurns ?? defaultMaxTurns
-  const context = {
+  const context: StepContext = {
     running: runner.running,
     isWriting: (tool: string) => registry.find(tool)?.effect === 'write',
-    maxTurns,
+    limits: limitsOf(seed.limits, seed.agent.limits, task.settings.limits),
   }
   let board: string | undefined
+  let notices: string[] = state.final ? [lastTurnNotice(state.final)] : []
   link.onPoke(() => changes.notify('poke'))
 
   return async function loop() {
@@ -107,19 +106,24 @@ function createLoop(activation: Activation): () => Promise<ActivationEnd> {
   async function take(step: Step): Promise<ActivationEnd | undefined> {
     switch (step.do) {
       case 'open-turn': {
+        const { consumed, final, loop } = step
+        const turn = state.turn + 1
         const opened: RecordBody = {
           type: 'turn.started',
-          turn: state.turn + 1,
-          consumed: step.consumed,
+          turn,
+          consumed,
           epoch: task.epoch,
+          final,
+          warned: loop?.signature,
         }
+        notices = [...(final ? [lastTurnNotice(final)] : []), ...(loop ? [loop.text] : [])]
         board = (await append([opened], { board: true })).board ?? ''
         return undefined
       }
       case 'request': {
         const text = board ?? (await append([], { board: true })).board ?? ''
         board = undefined
-        return requestReply(activation, text)
+        return requestReply(activation, withNotices(text, notices))
       }
       case 'run':
         runner.start(step.calls)
@@ -239,9 +243,11 @@ function requestBuilder({ task, seed, registry }: Activation, model: Model, boar
   })
 }
 
-function assistantRecord({ registry }: Activation, turn: number, reply: ModelReply): RecordBody {
+function assistantRecord({ registry, task }: Activation, turn: number, reply: ModelReply): RecordBody {
   const { text, thinking, usage, warnings } = reply
-  const calls = reply.calls.map(({ tool, args, invalid }, index): RecordedCall => {
+  // In the last turn there is nobody to run them for.
+  const wanted = task.state.final ? [] : reply.calls
+  const calls = wanted.map(({ tool, args, invalid }, index): RecordedCall => {
     const name = registry.find(tool)?.name ?? tool
     return { id: callId(turn, index + 1), tool: name, args, ...(invalid !== undefined && { invalid }) }
   })
