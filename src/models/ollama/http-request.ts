@@ -24,14 +24,14 @@ export async function sendRequest(request: HttpRequest): Promise<IncomingMessage
   }
 }
 
-/** The whole body as text, at most about a megabyte of it. */
+/** The whole body as text, at most about 16 megabytes of it. */
 export async function readText(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let length = 0
   for await (const chunk of response) {
     chunks.push(chunk as Buffer)
     length += (chunk as Buffer).length
-    if (length > 1_000_000) break
+    if (length > 16_000_000) break
   }
   return Buffer.concat(chunks).toString('utf8')
 }

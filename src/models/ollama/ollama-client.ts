@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { type AbortableAsyncIterator, type ChatRequest, Ollama } from 'ollama/browser'
-import { refusalError } from '../model-errors.ts'
+import { modelError, refusalError } from '../model-errors.ts'
 import { string } from '../untyped.ts'
 import { errorText } from './error-text.ts'
 import { readText, sendRequest } from './http-request.ts'
 import { readJsonLines } from './json-lines.ts'
 import { shownAddress } from './server-address.ts'
+import { unreachableError } from './unreachable-error.ts'
 
 /** What one request needs besides its body. */
 export type Connection = { url: string; headers: Record<string, string>; signal: AbortSignal }
@@ -29,7 +30,8 @@ export class OllamaClient extends Ollama {
   ): Promise<AbortableAsyncIterator<T>> {
     const { url, headers, signal } = this.#connection
     const body = JSON.stringify(request)
-    const response = await sendRequest({ url: `${url}/api/${endpoint}`, method: 'POST', headers, body, signal })
+    const sent = sendRequest({ url: `${url}/api/${endpoint}`, method: 'POST', headers, body, signal })
+    const response = await sent.catch((error) => failBeforeAnswer(error, url, signal))
     if (response.statusCode !== 200) throw await refused(response, url, string(request.model))
     return readJsonLines(response) as unknown as AbortableAsyncIterator<T>
   }
@@ -38,6 +40,12 @@ export class OllamaClient extends Ollama {
 /** The request as the package types it, and the fields that it does not know yet. */
 export function toChatRequest(body: object): ChatRequest & { stream: true } {
   return { ...body, stream: true } as unknown as ChatRequest & { stream: true }
+}
+
+function failBeforeAnswer(error: unknown, url: string, signal: AbortSignal): never {
+  if (signal.aborted) throw signal.reason
+  const lost = `${shownAddress(url)} closed the connection before it answered. See the server's log if it happens again.`
+  throw unreachableError(error, url) ?? modelError('model-failed', lost, { cause: error })
 }
 
 async function refused(response: IncomingMessage, url: string, model: string): Promise<Error> {

@@ -132,6 +132,12 @@ describe('a server that refuses', () => {
     expect(error.message).toContain('502 Bad Gateway')
   })
 
+  test('by hanging up before it answers is a failure that may pass', async () => {
+    const error = await errorOf((response) => response.socket?.destroy())
+    expect(error).toMatchObject({ code: 'model-failed' })
+    expect(error.message).toContain('before it answered')
+  })
+
   test('by not being there names OLLAMA_HOST and how to start it', async () => {
     const fake = await start(() => {})
     await fake.close()

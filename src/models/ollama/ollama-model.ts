@@ -7,7 +7,6 @@ import { createReplyCollector, type ReplyCollector } from './collect-reply.ts'
 import { OllamaClient, toChatRequest } from './ollama-client.ts'
 import { shownAddress } from './server-address.ts'
 import { toOllamaBody } from './to-ollama.ts'
-import { unreachableError } from './unreachable-error.ts'
 import { createWatchdog } from './watchdog.ts'
 
 type OllamaSpec = Extract<ModelSpec, { provider: 'ollama' }>
@@ -54,12 +53,10 @@ async function collect(
   throw modelError('model-incomplete', `The reply of ${name} broke off: ${shownAddress(url)} closed the connection.`)
 }
 
-/** Platform errors are translated here, once. */
+/** The connection's own errors after the answer began. */
 function explain(error: unknown, signal: AbortSignal, { url, name }: OllamaSpec): unknown {
   if (signal.aborted) return signal.reason
   if (error instanceof RuntimeError) return error
-  const failure = unreachableError(error, url)
-  if (failure) return failure
   const message = `The reply of ${name} broke off: the connection to ${shownAddress(url)} was lost.`
   return modelError('model-incomplete', message, { cause: error })
 }
