@@ -32,7 +32,9 @@ const limits = {
   maxTokens: count,
   timeoutMs: count,
   maxChildren: count,
+  maxChildrenTotal: count,
   maxDepth: numeric.pipe(z.int().min(0)),
+  stallMs: count,
 }
 
 /** The fields of an agent that are neither text nor access, each optional, by our names. */

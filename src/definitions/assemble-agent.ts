@@ -70,8 +70,11 @@ function modeOf({ mode, disableModelInvocation, userInvocable }: AgentShape, for
 }
 
 function limitsOf(shape: AgentShape): AgentLimits {
-  const { maxTurns, maxTokens, timeoutMs, maxChildren, maxDepth } = shape
-  return { ...shape.limits, ...defined({ maxTurns, maxTokens, timeoutMs, maxChildren, maxDepth }) }
+  const { maxTurns, maxTokens, timeoutMs, maxChildren, maxChildrenTotal, maxDepth, stallMs } = shape
+  return {
+    ...shape.limits,
+    ...defined({ maxTurns, maxTokens, timeoutMs, maxChildren, maxChildrenTotal, maxDepth, stallMs }),
+  }
 }
 
 /** All that narrows an agent, in one: what `tools`, `permission` and the like leave together. */

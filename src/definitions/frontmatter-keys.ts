@@ -1,3 +1,5 @@
+import { isNear } from './near.ts'
+
 /**
  * How a key counts. `restricting` keys take something from the agent: a file in which one of them is unclear is refused.
  * `prose` keys hold text for people and models: if their YAML is broken, the raw text is what the author meant.
@@ -20,6 +22,8 @@ const restricting: Record<string, readonly string[]> = {
   maxTokens: [],
   timeoutMs: [],
   maxChildren: [],
+  maxChildrenTotal: [],
+  stallMs: [],
   maxDepth: [],
   hooks: [],
   disable: ['disabled'],
@@ -71,27 +75,4 @@ export function findMeantKey(written: string): string | undefined {
 
 function foldKey(written: string): string {
   return written.toLowerCase().replace(/[-_\s]/g, '')
-}
-
-/** Within `most` insertions, deletions, replacements or swaps of neighbours. */
-function isNear(a: string, b: string, most: number): boolean {
-  if (Math.abs(a.length - b.length) > most) return false
-  const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, j) => j)]
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1] ? 0 : 1
-      const swapped = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]
-      row.push(
-        Math.min(
-          rows[i - 1]![j]! + 1,
-          row[j - 1]! + 1,
-          rows[i - 1]![j - 1]! + same,
-          swapped ? rows[i - 2]![j - 2]! + 1 : most + 1,
-        ),
-      )
-    }
-    rows.push(row)
-  }
-  return rows[a.length]![b.length]! <= most
 }

@@ -6,8 +6,11 @@ import { parseAgent } from './parse-agent.ts'
 import { canonicalTools } from './tool-names.ts'
 import { wildcardCovers } from './wildcard.ts'
 
+/** `mayOn`: at most these tools. `off`: none of these. `denied`: nothing under these permission keys. */
+type Stated = { head: string; mayOn?: string[]; off?: string[]; denied?: string[] }
+
 /** Each states something that its agent must never get more of. */
-const stated = [
+const stated: Stated[] = [
   { head: 'name: a\ndescription: Helps.\ntools: Read, Grep\nmodel: x', mayOn: ['read', 'grep', 'glob'] },
   { head: 'description: Use when: asked\ntools:\n  - Read\ncolor: blue', mayOn: ['read'] },
   { head: 'description: "Quoted."\nallowed-tools: [Read, Glob]\nmode: subagent', mayOn: ['read', 'glob'] },
@@ -20,16 +23,17 @@ const stated = [
     head: 'description: Helps. Examples:\n<example>\nuser: "a"\n</example>\npermission:\n  bash: deny',
     denied: ['bash'],
   },
-] as { head: string; mayOn?: string[]; off?: string[]; denied?: string[] }[]
+]
 
-type Change = { at: number; kind: 'delete' | 'insert' | 'replace' | 'swap' | 'double'; char: string }
+const kinds = ['delete', 'insert', 'replace', 'swap', 'double'] as const
+type Change = { at: number; kind: (typeof kinds)[number]; char: string }
 
 // A number sign makes a comment and a star a wildcard: then the file states something else.
-const char = fc.constantFrom(...' \n\t:-"\'[]{}(),|>&!%@`?=~\\/._', ...'abdelorstwxRWB019')
+const chars = [...' \n\t:-"\'[]{}(),|>&!%@`?=~\\/._abdelorstwxRWB019']
 const change: fc.Arbitrary<Change> = fc.record({
   at: fc.nat(400),
-  kind: fc.constantFrom('delete', 'insert', 'replace', 'swap', 'double'),
-  char,
+  kind: fc.constantFrom(...kinds),
+  char: fc.constantFrom(...chars),
 })
 
 function changed(text: string, { at, kind, char }: Change): string {
@@ -59,24 +63,41 @@ function isDenied({ permission }: AgentDefinition, key: string): boolean {
   return rule?.action === 'deny'
 }
 
+/** What an agent may do that its whole file forbade. */
+function widened(text: string, { mayOn, off = [], denied = [] }: Stated): string[] {
+  const agent = loaded(text)
+  if (!agent) return []
+  return [
+    ...canonicalTools.filter((tool) => isOn(agent, tool) && mayOn && !mayOn.includes(tool)),
+    ...off.filter((tool) => isOn(agent, tool)),
+    ...denied.filter((key) => !isDenied(agent, key) && isOn(agent, key)),
+  ]
+}
+
 describe('a damaged file is refused or restricts at least as much as it stated', () => {
-  for (const { head, mayOn, off = [], denied = [] } of stated) {
-    test(head.replaceAll('\n', ' / '), () => {
-      const whole = `---\n${head}\n---\nYou help.\n\n---\n\nMore text.\n`
+  for (const file of stated) {
+    const whole = `---\n${file.head}\n---\nYou help.\n\n---\n\nMore text.\n`
+    const name = file.head.replaceAll('\n', ' / ')
+
+    test(`after every single slip: ${name}`, () => {
       expect(loaded(whole)).toBeDefined()
-      fc.assert(
-        fc.property(fc.array(change, { minLength: 1, maxLength: 2 }), (changes) => {
-          const text = changes.reduce(changed, whole)
-          const agent = loaded(text)
-          if (!agent) return
-          const wider = canonicalTools.filter((tool) => isOn(agent, tool) && mayOn && !mayOn.includes(tool))
-          const kept = off.filter((tool) => isOn(agent, tool))
-          const open = denied.filter((key) => !isDenied(agent, key) && isOn(agent, key))
-          if (wider.length + kept.length + open.length > 0) {
-            expect.fail(`${JSON.stringify(text)} leaves ${[...wider, ...kept, ...open].join(', ')}`)
+      for (let at = 0; at < file.head.length + 8; at++) {
+        for (const kind of kinds) {
+          for (const char of kind === 'insert' || kind === 'replace' ? chars : ['']) {
+            const text = changed(whole, { at, kind, char })
+            if (widened(text, file).length > 0) expect.fail(`${JSON.stringify(text)} allows ${widened(text, file)}`)
           }
+        }
+      }
+    })
+
+    test(`after two slips: ${name}`, () => {
+      fc.assert(
+        fc.property(change, change, (first, second) => {
+          const text = changed(changed(whole, first), second)
+          if (widened(text, file).length > 0) expect.fail(`${JSON.stringify(text)} allows ${widened(text, file)}`)
         }),
-        { numRuns: 3000 },
+        { numRuns: Number(process.env.SLIPS ?? 2000), seed: 7 },
       )
     })
   }

@@ -2,9 +2,9 @@ import matter from 'gray-matter'
 import { DefinitionError, refuse, type Warning } from './definition-error.ts'
 import { findKey, isAccessKey, type KeyKind } from './frontmatter-keys.ts'
 import { parseYaml } from './parse-yaml.ts'
-import { type RawField, recoverFrontmatter } from './recover-frontmatter.ts'
+import { recoverFrontmatter, toRawFields } from './recover-frontmatter.ts'
 import { type SplitText, splitFrontmatter } from './split-frontmatter.ts'
-import { refuseAccessInProse, refuseUnknownKey } from './unclear-access.ts'
+import { type RawField, refuseHiddenAccess, refuseUnknownKey } from './unclear-access.ts'
 
 /** A key of a definition: `written` is the author's spelling. */
 export type Field = { written: string; value: unknown; line: number }
@@ -54,28 +54,9 @@ function readStrictly(yaml: string, line: number, body: string): { raw: RawField
   if (!(data instanceof Map) && Object.keys(data).length > 0) refuse('Frontmatter must be lines of "key: value".', line)
   if (typeof data !== 'object' || Array.isArray(data)) refuse('Frontmatter must be lines of "key: value".', line)
   const lines = yaml.split('\n')
-  const raw = [...(data instanceof Map ? data : [])].map(([key, value]) => ({
-    key: String(key),
-    value,
-    line: line + lineOf(String(key), lines),
-  }))
+  const raw = toRawFields(data instanceof Map ? data : new Map(), lines, line)
   refuseHiddenAccess(raw, lines, line)
   return { raw, body: content }
-}
-
-function lineOf(key: string, lines: string[]): number {
-  const found = lines.findIndex((text) => /^["']?(.*?)["']?\s*:/.exec(text)?.[1] === key)
-  return Math.max(found, 0)
-}
-
-/** A text over several lines may have swallowed a key; a plain one in a single line too, when a line break was lost. */
-function refuseHiddenAccess(raw: RawField[], lines: string[], firstLine: number): void {
-  for (const [index, { key, value, line }] of raw.entries()) {
-    if (typeof value !== 'string' || isAccessKey(key)) continue
-    const until = raw[index + 1]?.line ?? firstLine + lines.length
-    const own = lines.slice(line - firstLine, until - firstLine)
-    if (own.length > 1 || /^[^:]*:\s*[^"'\s]/.test(own[0] ?? '')) refuseAccessInProse(own, line)
-  }
 }
 
 function namedFields(raw: RawField[]): Map<string, Field> {

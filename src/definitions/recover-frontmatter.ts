@@ -1,10 +1,7 @@
 import { refuse, type Warning } from './definition-error.ts'
 import { findKey, type KeyKind } from './frontmatter-keys.ts'
 import { parseYaml } from './parse-yaml.ts'
-import { refuseAccessInProse } from './unclear-access.ts'
-
-/** A top-level key as written, with its value and line. */
-export type RawField = { key: string; value: unknown; line: number }
+import { type RawField, refuseAccessInProse, refuseHiddenAccess, splitKey } from './unclear-access.ts'
 
 type Segment = { key: string; kind: KeyKind; lines: string[]; line: number }
 
@@ -22,6 +19,8 @@ function segmentsOf(yaml: string, firstLine: number): Segment[] {
   const segments: Segment[] = []
   for (const [index, text] of yaml.split('\n').entries()) {
     const segment = segmentAt(text, firstLine + index)
+    const broken = splitKey(segments.at(-1)?.lines.at(-1) ?? '', text)
+    if (broken !== undefined) refuse(`"${broken}" is broken by a line end.`, firstLine + index)
     if (segment) segments.push(segment)
     else if (segments.length > 0) segments.at(-1)!.lines.push(text)
     else if (!/^\s*(#.*)?$/.test(text))
@@ -39,17 +38,37 @@ function segmentAt(text: string, line: number): Segment | undefined {
 }
 
 function fieldsOf(segment: Segment, warnings: Warning[]): RawField[] {
-  try {
-    const parsed = parseYaml(segment.lines.join('\n'), segment.line)
-    if (parsed instanceof Map)
-      return [...parsed].map(([key, value]) => ({ key: String(key), value, line: segment.line }))
-  } catch (error) {
-    if (segment.kind === 'restricting' || segment.key.toLowerCase() === 'name') throw error
+  const parsed = parsedSegment(segment)
+  if (parsed) {
+    const fields = toRawFields(parsed, segment.lines, segment.line)
+    refuseHiddenAccess(fields, segment.lines, segment.line)
+    return fields
   }
   refuseAccessInProse(segment.lines, segment.line)
   if (segment.kind === 'prose') return [{ key: segment.key, value: rawText(segment), line: segment.line }]
   warnings.push({ message: `"${segment.key}" is no valid YAML and was left out.`, line: segment.line })
   return []
+}
+
+/** `undefined`: no valid YAML. Throws for that in a key that must not be guessed at. */
+function parsedSegment({ key, kind, lines, line }: Segment): Map<unknown, unknown> | undefined {
+  try {
+    const parsed = parseYaml(lines.join('\n'), line)
+    return parsed instanceof Map ? parsed : undefined
+  } catch (error) {
+    if (kind === 'restricting' || key.toLowerCase() === 'name') throw error
+    return undefined
+  }
+}
+
+/** The keys of parsed frontmatter with the lines in which they stand. */
+export function toRawFields(parsed: Map<unknown, unknown>, lines: string[], firstLine: number): RawField[] {
+  const keys = lines.map((text) => /^["']?(.*?)["']?\s{0,9}:/.exec(text)?.[1])
+  return [...parsed].map(([key, value]) => ({
+    key: String(key),
+    value,
+    line: firstLine + Math.max(keys.indexOf(String(key)), 0),
+  }))
 }
 
 /** The text after the key, without a block's sign or quotes around the whole. */

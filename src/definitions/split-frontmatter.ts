@@ -1,5 +1,5 @@
 import { refuse } from './definition-error.ts'
-import { findKey, isAccessKey } from './frontmatter-keys.ts'
+import { findKey, findMeantKey, isAccessKey } from './frontmatter-keys.ts'
 
 /** A definition's text in its two parts; `yaml` is missing where there are no fences. Lines count from 1. */
 export type SplitText = { yaml?: string; yamlLine: number; body: string; bodyLine: number }
@@ -48,11 +48,16 @@ function withoutFences(lines: string[], first: number): SplitText {
   const content = lines.slice(first)
   const fence = content.findIndex((line, index) => index > 0 && /^---\s*$/.test(line))
   const top = content.filter((line) => line.trim() !== '').slice(0, 3)
-  const isKey = (line: string) => findKey(keyOf(line) ?? '') !== undefined
   const isLost =
-    top.slice(0, 1).some(isKey) || (fence > 0 && (top.some(isKey) || content.slice(0, fence).some(isAccessLine)))
+    top.slice(0, 1).some(isKeyLine) ||
+    (fence > 0 && (top.some(isKeyLine) || content.slice(0, fence).some(isAccessLine)))
   if (isLost) refuse('The opening fence is missing or unclear. Put a line --- before the first key.', first + 1)
   return { yamlLine: first + 1, body: content.join('\n'), bodyLine: first + 1 }
+}
+
+function isKeyLine(line: string): boolean {
+  const key = keyOf(line) ?? ''
+  return findKey(key) !== undefined || findMeantKey(key) !== undefined
 }
 
 function isAccessLine(line: string): boolean {
@@ -60,5 +65,5 @@ function isAccessLine(line: string): boolean {
 }
 
 function keyOf(line: string): string | undefined {
-  return /^["']?([A-Za-z][\w-]*)["']?\s*:/.exec(line)?.[1]
+  return /^\W{0,2}([A-Za-z][\w-]*)["']?\s*:/.exec(line)?.[1]
 }

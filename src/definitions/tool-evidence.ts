@@ -1,4 +1,5 @@
-import { toolsNamed } from './tool-names.ts'
+import { isNear } from './near.ts'
+import { canonicalTools, toolsNamed } from './tool-names.ts'
 
 const decisions = /^["']?(allow|ask|deny)["']?$/i
 const everyday = new Set(['task', 'agent', 'skill', 'list', 'question', 'patch', 'todo'])
@@ -36,32 +37,41 @@ export function isDecision(value: unknown): boolean {
   return typeof value === 'boolean' || isAction(value)
 }
 
+/** Whether a word is a tool's name but for one slip. */
+export function isNearToolName(text: string): boolean {
+  return canonicalTools.some((name) => name.length > 3 && isNear(text.toLowerCase(), name, 1))
+}
+
 /** What in one line of text looks like a choice of tools or a decision about one: `: Read, Grep`, `- Read`, `bash: deny`. */
 export function findToolChoice(line: string): string | undefined {
-  const item = /^\s*-\s+(.*)$/.exec(line)?.[1]
+  const item = /^\W{0,9}\w?\s{0,9}-\s+(.*)$/.exec(line)?.[1]
   if (item !== undefined && isToolText(item)) return item
-  const list = /\[[^[\]]*\]\s*$/.exec(line)?.[0]
-  if (list !== undefined && isToolText(list)) return list
-  for (let at = line.indexOf(':'); at >= 0; at = line.indexOf(':', at + 1)) {
-    const value = line.slice(at + 1).trim()
-    if (!/^["'].*["']$/.test(value) && isToolText(value)) return line.trim()
-  }
+  for (const [list] of line.matchAll(/\[[^[\]]*\]/g)) if (isToolText(list)) return list
+  const text = withoutScopes(line)
+  const value = text.includes(':') ? text.slice(text.lastIndexOf(':') + 1).trim() : ''
+  if (!/^["'].*["']$/.test(value) && isToolText(value.replace(/^\W{0,3}\w?\s+/, ''))) return line.trim()
   return findDecision(line)
 }
 
 function findDecision(line: string): string | undefined {
-  for (const [text, key] of line.matchAll(/([\w*?-]+)["']?\s*:\W{0,3}(?:allow|ask|deny|true|false)\b/gi)) {
+  for (const [text, key] of line.matchAll(/([\w*?-]{1,40})["']?\s{0,9}:\W{0,3}(?:allow|ask|deny|true|false)\b/gi)) {
     if (key === '*' || isPlainToolName(key!)) return text
   }
-  return /[\w*?-]+["']?\s*:\s*["']?(?:allow|ask|deny)["']?\s*,?$/i.exec(line)?.[0]
+  return /[\w*?-]{1,40}["']?\s{0,9}:\s{0,9}["']?(?:allow|ask|deny)["']?\s{0,9},?$/i.exec(line)?.[0]
 }
 
-function isToolText(text: string): boolean {
+/** Whether a text is nothing but tools' names. */
+export function isToolText(text: string): boolean {
   const words = wordsOf(text)
   return words.length > 0 && words.every(isToolName) && (words.length > 1 || isPlainToolName(words[0]!))
 }
 
 function wordsOf(text: string): string[] {
-  const words = text.replace(/\([^)]*\)/g, '').split(/[\s,[\]"']+/)
-  return words.filter((word) => word !== '')
+  return withoutScopes(text)
+    .split(/[\s,[\]"']+/)
+    .filter((word) => /[\w*]/.test(word))
+}
+
+function withoutScopes(text: string): string {
+  return text.replace(/\([^()]*\)/g, '')
 }
