@@ -246,6 +246,8 @@ function settingsOf(
     maxDepth: config.maxDepth ?? (config.denyAtDepth ? 3 : 1),
     ...(config.denyAtDepth && { denyAtDepth: config.denyAtDepth }),
     limits: config.limits,
+    budget: config.budget,
+    prices: config.prices,
   }
 }
 

@@ -76,7 +76,7 @@ describe('stopping a turn', () => {
     await seen(troupe, events, (event) => event.type === 'tool.finished' && event.tool === 'glob')
     await new Promise((resolve) => setTimeout(resolve, 300))
     await run.interrupt()
-    expect((await run.finished).status).toBe('done')
+    expect((await run.finished).status).toBe('interrupted')
     const again = await troupe.run({ prompt: 'continue', session: run.session }).finished
     expect(again.text).toBe('went on')
     const results = journal(workplace.dataDir, run.session).filter(({ type }) => type === 'call.finished')

@@ -10,8 +10,13 @@ export type AgentLimits = {
   maxTurns?: number
   maxTokens?: number
   timeoutMs?: number
+  /** Children at work at once; those past it are queued. */
   maxChildren?: number
+  /** Children of the whole tree; further launches are refused. */
+  maxChildrenTotal?: number
   maxDepth?: number
+  /** Silence of a child's model, in ms, after which it counts as stalled. */
+  stallMs?: number
 }
 
 /** How a crashed session is treated, in Erlang/OTP's terms. */

@@ -24,7 +24,26 @@ const limits = z.strictObject({
   maxTurns: z.int().min(1).optional().describe('Turns of one session; default 200'),
   timeoutMs: z.int().min(1).optional().describe('Time of one session at work, in ms; default: none'),
   maxTokens: z.int().min(1).optional().describe('Tokens of one session, input and output; default: none'),
-  maxChildren: z.int().min(1).optional().describe('Children of one tree in total; default 1000'),
+  maxChildren: z
+    .int()
+    .min(1)
+    .optional()
+    .describe('Children of one session at work at once, further ones wait; default: none'),
+  maxChildrenTotal: z.int().min(1).optional().describe('Children of one tree in total; default 1000'),
+  maxDepth: z.int().min(0).optional().describe('Deepest level of children'),
+  stallMs: z.int().min(1).optional().describe('Silence after which a child counts as stalled, in ms; default: none'),
+})
+
+const budget = z.strictObject({
+  maxTokens: z.int().min(1).optional().describe('Tokens of a whole run, input and output'),
+  maxCost: z.number().positive().optional().describe('Cost of a whole run, where prices are known'),
+  maxChildren: z.int().min(1).optional().describe('Children of a whole run'),
+  timeoutMs: z.int().min(1).optional().describe('Time of a whole run, in ms'),
+})
+
+const price = z.strictObject({
+  input: z.number().min(0).describe('Per million tokens of input'),
+  output: z.number().min(0).describe('Per million tokens of output'),
 })
 
 /** `troupe.yaml` of a project and `config.yaml` of the user. Unknown keys are errors. */
@@ -47,7 +66,9 @@ export const configSchema = z.strictObject({
     .optional()
     .describe('Tools (wildcards) that no child gets; default: the task family and todo tools, at the deepest level'),
   permission: permissionConfig.default({}).describe('Rules, last match wins'),
-  limits: limits.default({}),
+  limits: limits.default({}).describe('Bounds of each session'),
+  budget: budget.default({}).describe('Bounds of a whole run'),
+  prices: z.record(z.string(), price).default({}).describe('Prices by model (provider/name)'),
   servers: z.record(z.string(), server).default({}).describe('Model servers by provider name'),
 })
 

@@ -4,12 +4,15 @@ import type { EventBody } from './events.ts'
 import type { CallId, SessionId } from './ids.ts'
 import type { ModelSpec } from './model.ts'
 import type { Rule } from './permission.ts'
-import type { JournalRecord, RecordBody } from './records.ts'
+import type { JournalRecord, LimitReached, RecordBody } from './records.ts'
 import type { RunSettings } from './settings.ts'
 import type { SessionState } from './state.ts'
 
 /** An agent as another agent's `task` tool lists it. */
 export type AgentSummary = { name: string; description: string }
+
+/** A place at a model server that takes `limit` requests at once. */
+export type ModelSlot = { server: string; limit: number }
 
 /** All that a worker needs to run one activation; the main thread keeps none of it. */
 export type ActivationTask = {
@@ -19,13 +22,15 @@ export type ActivationTask = {
   settings: RunSettings
   model: ModelSpec
   /** Missing: the server takes any number of requests at once. */
-  slot?: { server: string; limit: number }
+  slot?: ModelSlot
   /** 1 for every activation of an uninterrupted turn; a retry of the supervisor's raises it. */
   attempt: number
   spawnable: AgentSummary[]
   skills: SkillDefinition[]
   /** "Always" answers of the session's tree. */
   grants: Rule[]
+  /** A bound of the whole run that has been reached already. */
+  exhausted?: LimitReached
   /** Folder for output that was too long to show; made when needed. */
   outputDir: string
 }
@@ -50,10 +55,23 @@ export type AppendRequest = Fence & {
   sync?: boolean
   /** Answer with the job board's text as well. */
   board?: boolean
+  /** Answer only when a slot of this model server is held. */
+  slot?: ModelSlot
+  /** Gives back the slot of this model server. */
+  release?: string
 }
 
-/** `records` has everything after `lastSeq`, in order, what was just appended included. */
-export type Appended = { records: JournalRecord[]; board?: string }
+/**
+ * `records` has everything after `lastSeq`, in order, but for what this very request appended as it stands: that got the
+ * seqs from `own.from` on. A `turn.started` takes every message that waits, so it may come back with more than it had.
+ * `exhausted`: a bound of the whole run.
+ */
+export type Appended = {
+  records: JournalRecord[]
+  own?: { from: number; at: number }
+  board?: string
+  exhausted?: LimitReached
+}
 
 /** `waiting`: every unanswered call waits for something outside, named in `waitingFor`. `idle`: nothing to do; `text` is the last answer. */
 export type SuspendRequest = Fence & { lastSeq: number; why: 'idle' | 'waiting'; waitingFor: string[]; text: string }
@@ -132,9 +150,6 @@ export interface SupervisorApi {
   /** Resolves when the lock on the absolute path is held. */
   lock(request: Fence & { path: string }): Promise<void>
   unlock(request: Fence & { path: string }): Promise<void>
-  /** Resolves when a model slot is held. */
-  acquireSlot(request: Fence & { server: string; limit: number }): Promise<void>
-  releaseSlot(request: Fence & { server: string }): Promise<void>
   /** Runs a command outside the worker; a second call for the same session and call attaches to the first. */
   runProcess(request: ProcessRequest): Promise<ProcessOutcome>
   killProcess(request: Fence & { call: CallId }): Promise<void>

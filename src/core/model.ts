@@ -45,7 +45,8 @@ export type ModelRequest = {
   options?: Record<string, number | string | boolean>
 }
 
-export type Usage = { inputTokens: number; outputTokens: number }
+/** `cost` in the unit of the configured prices, where one is known. */
+export type Usage = { inputTokens: number; outputTokens: number; cost?: number }
 
 /** What a model sends while it answers. */
 export type ModelDelta = { type: 'text' | 'thinking'; text: string }

@@ -13,6 +13,10 @@ export type RunSettings = {
   /** Set: wildcards removed from every child. Missing: `depthDefaults`, at the deepest level only. */
   denyAtDepth?: string[]
   limits: AgentLimits
+  /** Bounds of a whole run. */
+  budget: { maxTokens?: number; maxCost?: number; maxChildren?: number; timeoutMs?: number }
+  /** Per million tokens, by model. */
+  prices: Record<string, { input: number; output: number }>
 }
 
 const depthDefaults = ['task', 'task_*', 'read_sub_agent', 'todowrite', 'todoread']

@@ -33,6 +33,7 @@ export function createAsks(kernel: Kernel): Asks {
     const shown = describe(entry, asked)
     kernel.emit(entry, { type: 'permission.requested', ...shown })
     pending.set(asked.id, { entry, asked, shown })
+    kernel.deadlines.pause(entry)
     if (isGranted(rootOf(entry).grants, asked, entry.seed.dir)) resolve(asked.id, { decision: 'once' }, 'grant')
     else if (!kernel.options.onAsk || kernel.options.permissionMode === 'deny') denyUnasked(entry, asked)
     else void askPerson(kernel.options.onAsk, shown)
@@ -58,6 +59,7 @@ export function createAsks(kernel: Kernel): Asks {
     if (!found) return 'gone'
     pending.delete(id)
     const { entry, asked } = found
+    kernel.deadlines.resume(entry)
     kernel.record(entry, [{ type: 'ask.resolved', id, call: asked.call, answer, by }])
     if (answer.decision === 'always' && asked.grant) grant(rootOf(entry), asked.grant)
     kernel.placement.wake(entry)
@@ -84,6 +86,7 @@ export function createAsks(kernel: Kernel): Asks {
       for (const [id, found] of [...pending]) {
         if (found.entry !== entry) continue
         pending.delete(id)
+        kernel.deadlines.resume(entry)
         const { sessionId } = found.shown
         kernel.emit(entry, { type: 'permission.resolved', id, sessionId, decision: 'reject', by: 'withdrawn' })
       }

@@ -5,6 +5,7 @@ import { lastAnswer } from '../session/next-step.ts'
 import type { Kernel } from './kernel.ts'
 import { callResultOf, resultForParent } from './result-for-parent.ts'
 import { openJobs, refOf, type SessionEntry } from './session-entry.ts'
+import { usageOfTree } from './usage.ts'
 
 type EndedHow = { state: Exclude<EndState, 'completed'>; error?: ErrorData }
 
@@ -26,7 +27,7 @@ export function createFinishing(kernel: Kernel): Finishing {
     if (entry.waiting.size > 0) return kernel.placement.wake(entry)
     if (openJobs(entry).length > 0) return
     if (entry.seed.parent) finish(entry, { state: 'completed', text: entry.text })
-    else kernel.runs.finish(entry, 'done')
+    else kernel.runs.finish(entry, entry.interrupted ? 'interrupted' : 'done')
   }
 
   async function end(entry: SessionEntry, { state, error }: EndedHow): Promise<void> {
@@ -38,13 +39,21 @@ export function createFinishing(kernel: Kernel): Finishing {
   }
 
   function finish(entry: SessionEntry, { state, text, error }: Pick<JobResult, 'state' | 'text' | 'error'>): void {
-    const { usage, turn: turns, generation } = entry
-    const result: JobResult = { state, text, usage: { ...usage }, turns, ...(error && { error: briefError(error) }) }
+    const { turn: turns, generation } = entry
+    const result: JobResult = {
+      state,
+      text,
+      usage: usageOfTree(kernel, entry),
+      turns,
+      ...(error && { error: briefError(error) }),
+    }
     kernel.record(entry, [{ type: 'session.ended', generation, result }])
     kernel.deadlines.stop(entry)
     kernel.asks.withdraw(entry)
     void kernel.processes.kill(entry.seed.session)
-    if (entry.seed.parent) deliver(entry)
+    if (!entry.seed.parent) return
+    deliver(entry)
+    kernel.launching.startNext(entry)
   }
 
   function deliver(child: SessionEntry): void {

@@ -25,6 +25,7 @@ import type { Processes } from './processes.ts'
 import type { Runs } from './runs.ts'
 import { newEntry, refOf, type SessionEntry, summarise } from './session-entry.ts'
 import type { Slots } from './slots.ts'
+import type { Stalls } from './stalls.ts'
 import type { Stopping } from './stop.ts'
 import type { Waits } from './waits.ts'
 
@@ -69,6 +70,7 @@ export type Kernel = {
   runs: Runs
   deadlines: Deadlines
   waits: Waits
+  stalls: Stalls
   control: Control
   closing: boolean
   /** Appends records to a session's journal, then takes them into summary, board and events. */
@@ -77,7 +79,7 @@ export type Kernel = {
   /** A text from outside for a session: kept in its mailbox, placed at its next boundary. */
   say(entry: SessionEntry, text: string): void
   /** Shows what a child's job is at, on the board and to the outside. */
-  noteJob(entry: SessionEntry, state: 'queued' | 'running' | 'waiting'): void
+  noteJob(entry: SessionEntry, state: 'queued' | 'running' | 'waiting', doing?: string): void
   entry(session: SessionId): SessionEntry
   parentOf(entry: SessionEntry): SessionEntry | undefined
   childrenOf(entry: SessionEntry): SessionEntry[]
@@ -105,11 +107,17 @@ export function createKernel(base: Pick<Kernel, 'options' | 'store' | 'clock' | 
       kernel.waits?.written(entry)
       if (entry.status !== 'suspended') kernel.placement?.wake(entry)
     },
-    noteJob(entry, state) {
+    noteJob(entry, state, doing) {
       const { parent } = entry.seed
       if (!parent) return
       const { generation } = entry
-      base.board.apply({ type: 'job.changed', job: parent.job, generation, state })
+      base.board.apply({
+        type: 'job.changed',
+        job: parent.job,
+        generation,
+        state,
+        ...(doing !== undefined && { doing }),
+      })
       const { job, alias } = parent
       base.stream.emit(refOf(entry), {
         type: 'job.updated',
@@ -149,6 +157,7 @@ type Parts = Pick<
   | 'runs'
   | 'deadlines'
   | 'waits'
+  | 'stalls'
   | 'control'
 >
 

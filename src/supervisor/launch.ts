@@ -14,6 +14,8 @@ export type Launching = {
   launch(entry: SessionEntry, request: LaunchRequest): LaunchReply
   /** Makes the child's session of a launched job; also after a crash between the two. */
   createChild(parent: SessionEntry, launched: Launched): SessionEntry
+  /** A child has ended: the next of its siblings that waited may start. */
+  startNext(ended: SessionEntry): void
 }
 
 export type Launched = { seed: SessionSeed; prompt: string }
@@ -85,11 +87,34 @@ export function createLaunching(kernel: Kernel): Launching {
       { type: 'session.created', version: 1, seed: { ...seed, root: parent.seed.root } },
       { type: 'message.received', message: { kind: 'user', text: prompt } },
     ])
-    if (seed.limits.timeoutMs) kernel.deadlines.start(child, seed.limits.timeoutMs)
+    holdOrStart(parent, child)
     return child
   }
 
-  return { launch, createChild }
+  /** Past the limit of children at once a child waits until one of them ends. */
+  function holdOrStart(parent: SessionEntry, child: SessionEntry): void {
+    const limit = parent.seed.limits.maxChildren ?? kernel.options.settings.limits.maxChildren
+    const atWork = kernel.childrenOf(parent).filter((one) => one !== child && one.status !== 'ended' && !one.held)
+    child.held = limit !== undefined && atWork.length >= limit
+    if (child.held) kernel.noteJob(child, 'queued')
+    else startClock(child)
+  }
+
+  function startClock({ seed }: SessionEntry): void {
+    const child = kernel.entry(seed.session)
+    if (seed.limits.timeoutMs) kernel.deadlines.start(child, seed.limits.timeoutMs)
+  }
+
+  function startNext(ended: SessionEntry): void {
+    const parent = kernel.parentOf(ended)
+    const next = parent && kernel.childrenOf(parent).find(({ held, status }) => held && status !== 'ended')
+    if (!next || parent.stopping) return
+    next.held = false
+    startClock(next)
+    kernel.placement.wake(next)
+  }
+
+  return { launch, createChild, startNext }
 }
 
 function childSeed(
@@ -141,10 +166,11 @@ function refusal(
   if (!agent || !possible.includes(agent.name)) {
     return `There is no sub-agent "${request.agent}" for you. You may send: ${possible.join(', ')}.`
   }
-  if (entry.seed.depth >= settings.maxDepth) {
-    return `Sub-agents may not be nested deeper than ${settings.maxDepth}. Do this part of the work yourself.`
+  const maxDepth = Math.min(settings.maxDepth, entry.seed.limits.maxDepth ?? settings.maxDepth)
+  if (entry.seed.depth >= maxDepth) {
+    return `Sub-agents may not be nested deeper than ${maxDepth}. Do this part of the work yourself.`
   }
-  const limit = settings.limits.maxChildren ?? maxChildrenOfTree
+  const limit = settings.budget.maxChildren ?? settings.limits.maxChildrenTotal ?? maxChildrenOfTree
   const total = kernel.treeOf(kernel.entry(entry.seed.root as SessionId)).length - 1
   if (total >= limit) return `This run has started ${total} sub-agents, its limit. Finish with the results you have.`
   return undefined

@@ -5,6 +5,7 @@ import { fold } from '../session/fold.ts'
 import type { Kernel } from './kernel.ts'
 import { interruptedResult } from './recover.ts'
 import { refOf, type SessionEntry } from './session-entry.ts'
+import { exhaustedBudget } from './usage.ts'
 
 const maxRestarts = 3
 
@@ -23,7 +24,7 @@ export function createPlacement(kernel: Kernel): Placement {
   const idleWaiters = new Map<SessionEntry, (() => void)[]>()
 
   function wake(entry: SessionEntry): void {
-    if (entry.stopping || kernel.closing || entry.status === 'ended' || entry.status === 'queued') return
+    if (entry.stopping || entry.held || kernel.closing || entry.status === 'ended' || entry.status === 'queued') return
     if (entry.status === 'active') {
       if (entry.worker) kernel.host.poke(entry.worker, fenceOf(entry))
       return
@@ -80,6 +81,7 @@ export function createPlacement(kernel: Kernel): Placement {
       spawnable: spawnableFor(agent, [...agents.values()]),
       skills,
       grants: kernel.entry(root).grants,
+      exhausted: exhaustedBudget(kernel, kernel.entry(root)),
       outputDir: kernel.store.outputDir(session),
     }
   }

@@ -12,7 +12,9 @@ export type ChildEntry = {
   generation: number
   call: CallId
   background: boolean
+  /** Its result is in the parent's history, or kept as undeliverable: nothing is open any more. */
   delivered: boolean
+  undeliverable?: boolean
   /** How it ended; also set when its result was kept as undeliverable. */
   state?: EndState
 }
@@ -26,6 +28,8 @@ export type SessionEntry = {
   status: 'idle' | 'queued' | 'active' | 'suspended' | 'ended'
   /** Nothing is to be started for it any more: it is being stopped. */
   stopping: boolean
+  /** A child that waits until fewer of its siblings are at work. */
+  held: boolean
   epoch: number
   worker?: WorkerId
   lastSeq: number
@@ -46,6 +50,8 @@ export type SessionEntry = {
   /** Canonical tool names of the calls of the last assistant message. */
   tools: Map<CallId, string>
   grants: Rule[]
+  /** Its last turn was stopped. */
+  interrupted: boolean
   /** Text of the last answer, known when it is idle. */
   text: string
   usage: Usage
@@ -59,6 +65,7 @@ export function newEntry(seed: SessionSeed): SessionEntry {
     seed,
     status: 'idle',
     stopping: false,
+    held: false,
     epoch: 0,
     lastSeq: 0,
     turn: 0,
@@ -71,6 +78,7 @@ export function newEntry(seed: SessionSeed): SessionEntry {
     started: new Set(),
     tools: new Map(),
     grants: [],
+    interrupted: false,
     text: '',
     usage: { inputTokens: 0, outputTokens: 0 },
     restarts: 0,
@@ -87,6 +95,7 @@ export function summarise(entry: SessionEntry, record: JournalRecord): Message[]
 
 function startTurn(entry: SessionEntry, record: Extract<JournalRecord, { type: 'turn.started' }>): Message[] {
   entry.turn = record.turn
+  entry.interrupted = false
   entry.epoch = Math.max(entry.epoch, record.epoch)
   const taken = record.consumed.flatMap((seq) => entry.waiting.get(seq) ?? [])
   for (const seq of record.consumed) entry.waiting.delete(seq)
@@ -115,6 +124,7 @@ function take(entry: SessionEntry, record: JournalRecord): void {
       entry.tools = new Map(record.calls.map(({ id, tool }) => [id, tool]))
       return
     case 'turn.interrupted':
+      entry.interrupted = true
       entry.started.clear()
       entry.asks.clear()
       return
@@ -144,9 +154,12 @@ function take(entry: SessionEntry, record: JournalRecord): void {
       if (child?.generation === record.generation) child.background = true
       return
     }
-    case 'result.undeliverable':
+    case 'result.undeliverable': {
+      const child = entry.jobs.get(record.job)
+      if (child?.generation === record.generation) child.undeliverable = true
       markDelivered(entry, { job: record.job, generation: record.generation, state: record.result.state })
       return
+    }
     case 'session.ended':
       if (record.generation !== entry.generation) return
       entry.status = 'ended'

@@ -3,6 +3,7 @@ import { deliveryKey, fold } from '../session/fold.ts'
 import { lastAnswer } from '../session/next-step.ts'
 import type { Kernel } from './kernel.ts'
 import { openJobs, refOf, type SessionEntry } from './session-entry.ts'
+import { usageOfTree } from './usage.ts'
 
 /** The ways to stop; none of them starts a turn of a parent. */
 export type Stopping = {
@@ -49,7 +50,7 @@ export function createStopping(kernel: Kernel): Stopping {
       if (entry.worker) kernel.host.cancel(entry.worker, { session: entry.seed.session, epoch: entry.epoch })
       await Promise.race([given, patience()])
       if (entry.status === 'active') fenceOff(entry)
-    } else if (entry.status === 'queued') {
+    } else if (!isOver(entry)) {
       entry.status = 'idle'
     }
     await kernel.processes.kill(entry.seed.session)
@@ -77,11 +78,13 @@ export function createStopping(kernel: Kernel): Stopping {
 
   function endCancelled(entry: SessionEntry, reason: string, deliver: boolean): void {
     const text = lastAnswer(fold(kernel.store.read(refOf(entry))))
-    const { usage, turn: turns, generation } = entry
+    const { turn: turns, generation } = entry
     const error = { code: 'cancelled', message: reason }
-    const result: JobResult = { state: 'cancelled', text, error, usage: { ...usage }, turns }
+    const result: JobResult = { state: 'cancelled', text, error, usage: usageOfTree(kernel, entry), turns }
     kernel.record(entry, [{ type: 'session.ended', generation, result }])
+    kernel.deadlines.stop(entry)
     if (deliver) kernel.finishing.deliver(entry)
+    kernel.launching.startNext(entry)
   }
 
   /** Results of a stopped session's jobs have no turn to go to: they stay in its journal for people. */
