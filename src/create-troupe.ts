@@ -106,12 +106,9 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
   const { config, agents } = loaded
   const chosen = await chooseModel(modelQuestion(options.model ?? config.model, config, env))
   const settings = settingsOf(options, loaded)
-  const damages: string[] = []
-  const store = createStore({
-    dataDir,
-    clock: systemClock,
-    onDamage: ({ path, message }) => void damages.push(`${path}: ${message}`),
-  })
+  const damages: Damage[] = []
+  let report = (damage: Damage): void => void damages.push(damage)
+  const store = createStore({ dataDir, clock: systemClock, onDamage: (damage) => report(damage) })
   const supervisor = createSupervisor({
     store,
     clock: systemClock,
@@ -129,6 +126,9 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
         : createThreadHost({ ...parts, threads: options.workers ?? config.workers })
     },
   })
+
+  report = supervisor.reportDamage
+  for (const damage of damages) report(damage)
 
   function agentNamed(name: string): AgentDefinition {
     const agent = agents.get(name)
@@ -148,7 +148,7 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     agents: [...agents.values()],
     skills: loaded.skills,
     diagnostics: loaded.diagnostics,
-    notes: [...loaded.notes, ...damages],
+    notes: loaded.notes,
     events: supervisor.events$,
     run({ agent = 'lead', session, maxTurns, timeoutMs, ...asked }) {
       const limits = { ...(maxTurns && { maxTurns }), ...(timeoutMs && { timeoutMs }) }
@@ -199,6 +199,8 @@ function promptOf({ prompt, outputSchema }: Pick<RunOptions, 'prompt' | 'outputS
   if (!outputSchema) return prompt
   return `${prompt}\n\nYour last message must be JSON alone, without any other text, valid for this JSON Schema:\n${JSON.stringify(outputSchema)}`
 }
+
+type Damage = { path: string; message: string }
 
 function workspaceDir(dir = process.cwd()): string {
   const path = resolve(dir)

@@ -1,8 +1,8 @@
+import { basename, dirname } from 'node:path'
 import type { Subject } from 'rxjs'
-import type { AgentDefinition, AgentLimits } from '../core/agent.ts'
-import { RuntimeError } from '../core/errors.ts'
+import { toErrorData } from '../core/errors.ts'
 import type { EventBody, PermissionAsk, RuntimeEvent } from '../core/events.ts'
-import { type AskId, newSessionId, parseSessionId, type SessionId } from '../core/ids.ts'
+import type { AskId, SessionId } from '../core/ids.ts'
 import type { LiveBatch } from '../core/messages.ts'
 import type { AskAnswer } from '../core/permission.ts'
 import { type Board, createBoard } from '../jobboard/create-board.ts'
@@ -14,29 +14,19 @@ import { createFinishing } from './finish.ts'
 import { createKernel, type Kernel, type SupervisorOptions } from './kernel.ts'
 import { createLaunching } from './launch.ts'
 import { createLocks } from './locks.ts'
+import { createRoots, type RunRequest } from './open-root.ts'
 import { createPartials } from './partials.ts'
 import { createPlacement } from './placement.ts'
 import { createProcesses } from './processes.ts'
-import { continueTree, loadTree } from './recover.ts'
+import { continueTree } from './recover.ts'
 import { createRuns, type RunFinished } from './runs.ts'
-import { newEntry, type SessionEntry } from './session-entry.ts'
+import type { SessionEntry } from './session-entry.ts'
 import { createSlots } from './slots.ts'
+import { createStalls } from './stalls.ts'
 import { createStopping } from './stop.ts'
 import { createSupervisorApi } from './supervisor-api.ts'
 import { sweepLeftovers } from './sweep-leftovers.ts'
 import { createWaits } from './waits.ts'
-
-/** What a run starts with. */
-export type RunRequest = {
-  /** Missing: only go on with what is open in the session. */
-  prompt?: string
-  agent: AgentDefinition
-  model: string
-  dir: string
-  /** An existing root is continued, an unknown id is created. Missing: a new one. */
-  session?: string
-  limits?: AgentLimits
-}
 
 /** A run: a root session at work until nothing under it is open. */
 export type Run = {
@@ -57,6 +47,8 @@ export type Supervisor = {
   run(request: RunRequest): Run
   /** Lets a foreground job go on in the background; false when there is no such job. */
   moveToBackground(job: string): boolean
+  /** Tells of a journal that was damaged and loaded around. */
+  reportDamage(damage: { path: string; message: string }): void
   asks(): PermissionAsk[]
   answer(id: AskId, answer: AskAnswer): 'accepted' | 'gone'
   /** Ends workers and tool processes; journals stay as they are, so that what was open can be resumed. */
@@ -66,58 +58,28 @@ export type Supervisor = {
 /** The main thread's part of the runtime. Close it. */
 export function createSupervisor(options: SupervisorOptions): Supervisor {
   const kernel = assemble(options)
-  const locks = new Map<SessionId, { release(): void }>()
-
-  function openRoot(request: RunRequest): SessionEntry {
-    const session = request.session === undefined ? newSessionId() : parseSessionId(request.session)
-    const known = kernel.entries.get(session)
-    if (known) return known
-    if (kernel.store.findRoot(session) && kernel.store.findRoot(session) !== session) throw notARoot(session)
-    locks.set(session, kernel.store.lockRoot(session))
-    try {
-      return restored(session) ?? created(session, request)
-    } catch (thrown) {
-      locks.get(session)?.release()
-      locks.delete(session)
-      throw thrown
-    }
-  }
-
-  function restored(session: SessionId): SessionEntry | undefined {
-    if (!kernel.store.exists({ root: session, session })) return undefined
-    return loadTree(kernel, session)
-  }
-
-  function created(session: SessionId, { prompt, agent, model, dir, limits }: RunRequest): SessionEntry {
-    if (prompt === undefined) {
-      throw new RuntimeError('unknown-session', `There is no session ${session}. List them: troupe sessions`)
-    }
-    const seed = { session, root: session, depth: 0, agent, model, dir, limits: { ...agent.limits, ...limits } }
-    const entry = newEntry(seed)
-    kernel.entries.set(session, entry)
-    entry.fresh = kernel.record(entry, [{ type: 'session.created', version: 1, seed }])
-    return entry
-  }
+  const roots = createRoots(kernel)
 
   function run(request: RunRequest): Run {
-    const entry = openRoot(request)
+    const { entry, restored } = roots.open(request)
     const { session } = entry.seed
-    if (kernel.runs.has(session)) {
-      throw new RuntimeError(
-        'session-busy',
-        `Session ${session} is at work in this program. Send it a message instead.`,
-      )
-    }
     const finished = kernel.runs.begin(session)
-    if (request.limits?.timeoutMs) kernel.deadlines.start(entry, request.limits.timeoutMs)
-    if (request.prompt !== undefined) kernel.say(entry, request.prompt)
-    if (!entry.fresh) void goOn(kernel, entry)
+    const timeoutMs = request.limits?.timeoutMs ?? options.settings.budget.timeoutMs
+    if (timeoutMs) kernel.deadlines.start(entry, timeoutMs)
+    const ready = restored ? goOn(kernel, entry) : undefined
+    if (!restored) begin(kernel, entry)
     return {
       session,
       finished,
-      send: (text) => kernel.say(entry, text),
-      interrupt: () => kernel.stopping.interrupt(entry, 'The user stopped this turn.'),
-      cancel: () => cancelRun(kernel, entry),
+      send: (text) => (ready ? void ready.then(() => kernel.say(entry, text)) : kernel.say(entry, text)),
+      async interrupt() {
+        await ready
+        await kernel.stopping.interrupt(entry, 'The user stopped this turn.')
+      },
+      async cancel() {
+        await ready
+        await cancelRun(kernel, entry)
+      },
     }
   }
 
@@ -129,6 +91,11 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       const child = kernel.entries.get(job as SessionId)
       return child !== undefined && kernel.control.moveToBackground(child, 'The user moved it.')
     },
+    reportDamage({ path, message }) {
+      const session = basename(path, '.jsonl') as SessionId
+      const root = basename(dirname(path)) as SessionId
+      kernel.stream.emit({ root, session }, { type: 'journal.damaged', path, message })
+    },
     asks: () => kernel.asks.pending(),
     answer: (id, answer) => kernel.asks.answer(id, answer),
     async close() {
@@ -137,10 +104,11 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       kernel.partials.close()
       kernel.deadlines.close()
       kernel.waits.close()
+      kernel.stalls.close()
       await kernel.processes.close()
       kernel.board.close()
       kernel.stream.events$.complete()
-      for (const lock of locks.values()) lock.release()
+      roots.close()
     },
   }
 }
@@ -165,6 +133,7 @@ function assemble(options: SupervisorOptions): Kernel {
   kernel.runs = createRuns(kernel)
   kernel.deadlines = createDeadlines(kernel)
   kernel.waits = createWaits(kernel)
+  kernel.stalls = createStalls(kernel)
   kernel.control = createControl(kernel)
   kernel.host = options.createHost({
     api: createSupervisorApi(kernel),
@@ -178,6 +147,7 @@ function takeLive(kernel: Kernel, events: LiveBatch['events']): void {
   for (const { session, epoch, event } of events) {
     const entry = kernel.entries.get(session)
     if (!entry || entry.epoch !== epoch || entry.status !== 'active') continue
+    kernel.stalls.heard(entry, event.type)
     if (event.type === 'text.delta') kernel.partials.add(session, event)
     noteDoing(kernel, entry, event)
     kernel.emit(entry, event)
@@ -206,21 +176,23 @@ function reportDeath(kernel: Kernel, worker: Parameters<SupervisorOptionsDied>[0
 
 type SupervisorOptionsDied = Parameters<SupervisorOptions['createHost']>[0]['onDied']
 
+function begin(kernel: Kernel, entry: SessionEntry): void {
+  if (entry.waiting.size > 0) kernel.placement.wake(entry)
+  else kernel.finishing.settle(entry)
+}
+
 /** Commands of a program that died must be gone before their calls are answered by looking again. */
 async function goOn(kernel: Kernel, entry: SessionEntry): Promise<void> {
-  await sweepLeftovers()
-  if (!kernel.closing) continueTree(kernel, entry)
+  try {
+    await sweepLeftovers()
+    if (!kernel.closing) continueTree(kernel, entry)
+  } catch (thrown) {
+    kernel.runs.finish(entry, 'failed', toErrorData(thrown))
+  }
 }
 
 async function cancelRun(kernel: Kernel, entry: SessionEntry): Promise<void> {
   kernel.runs.mark(entry.seed.root, 'interrupted')
   await kernel.stopping.cancelTree(entry, 'The user cancelled the run.')
   kernel.runs.finish(entry, 'interrupted')
-}
-
-function notARoot(session: SessionId): RuntimeError {
-  return new RuntimeError(
-    'not-a-root',
-    `${session} is a sub-agent's session. Continue its root instead; troupe show ${session} prints it.`,
-  )
 }

@@ -76,7 +76,7 @@ export function createPlacement(kernel: Kernel): Placement {
       state,
       settings,
       model: spec,
-      ...(slots !== null && spec.provider !== 'scripted' && { slot: { server: spec.url, limit: slots } }),
+      ...(slots !== null && { slot: { server: spec.provider === 'scripted' ? spec.path : spec.url, limit: slots } }),
       attempt: 1,
       spawnable: spawnableFor(agent, [...agents.values()]),
       skills,
