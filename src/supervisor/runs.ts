@@ -1,9 +1,9 @@
 import type { ErrorData } from '../core/errors.ts'
 import type { RunJob, RunStatus, RuntimeEvent } from '../core/events.ts'
 import type { SessionId } from '../core/ids.ts'
-import type { Usage } from '../core/model.ts'
 import type { Kernel } from './kernel.ts'
 import { refOf, type SessionEntry } from './session-entry.ts'
+import { usageOfTree } from './usage.ts'
 
 export type RunFinished = Extract<RuntimeEvent, { type: 'run.finished' }>
 
@@ -12,8 +12,8 @@ export type Runs = {
   /** Registers a run of a root; resolves with its last event. */
   begin(root: SessionId): Promise<RunFinished>
   has(root: SessionId): boolean
-  /** Ends the root's run, if there is one, once everything it wrote is on the disk. */
-  finish(entry: SessionEntry, status: RunStatus): void
+  /** Ends the root's run, if there is one, once everything it wrote is on the disk. `error`: what the journal does not say. */
+  finish(entry: SessionEntry, status: RunStatus, error?: ErrorData): void
   /** What the run will end as, whatever the root's own end says: somebody stopped it. */
   mark(root: SessionId, status: RunStatus): void
 }
@@ -21,12 +21,12 @@ export type Runs = {
 export function createRuns(kernel: Kernel): Runs {
   const open = new Map<SessionId, { resolve: (event: RunFinished) => void; marked?: RunStatus; finishing: boolean }>()
 
-  async function close(entry: SessionEntry, status: RunStatus): Promise<void> {
+  async function close(entry: SessionEntry, status: RunStatus, failure?: ErrorData): Promise<void> {
     const { root } = entry.seed
     const run = open.get(root)
     if (!run || run.finishing) return
     run.finishing = true
-    const error = await syncTree(entry)
+    const error = (await syncTree(entry)) ?? failure
     if (status === 'done' && entry.waiting.size > 0) {
       run.finishing = false
       return kernel.placement.wake(entry)
@@ -42,10 +42,10 @@ export function createRuns(kernel: Kernel): Runs {
     return failed && { code: 'storage-failed', message: String(failed.reason?.message ?? failed.reason) }
   }
 
-  function announce(entry: SessionEntry, status: RunStatus, storage?: ErrorData): RunFinished {
+  function announce(entry: SessionEntry, status: RunStatus, failure?: ErrorData): RunFinished {
     const tree = kernel.treeOf(entry)
     const { root } = entry.seed
-    const error = storage ?? entry.end?.error
+    const error = failure ?? entry.end?.error
     let finished: RunFinished | undefined
     const subscription = kernel.stream.events$.subscribe((event) => {
       if (event.type === 'run.finished' && event.root === root) finished = event
@@ -55,7 +55,7 @@ export function createRuns(kernel: Kernel): Runs {
       status,
       denied: kernel.asks.deniedIn(root),
       text: entry.end?.text ?? entry.text,
-      usage: sum(tree.map(({ usage }) => usage)),
+      usage: usageOfTree(kernel, entry),
       ...(error && { error: { code: error.code, message: error.message } }),
       jobs: tree.flatMap(jobsOf),
     })
@@ -69,7 +69,7 @@ export function createRuns(kernel: Kernel): Runs {
       return new Promise((resolve) => open.set(root, { resolve, finishing: false }))
     },
     has: (root) => open.has(root),
-    finish: (entry, status) => void close(entry, status),
+    finish: (entry, status, error) => void close(entry, status, error),
     mark(root, status) {
       const run = open.get(root)
       if (run) run.marked = status
@@ -78,21 +78,11 @@ export function createRuns(kernel: Kernel): Runs {
 }
 
 function jobsOf(entry: SessionEntry): RunJob[] {
-  return [...entry.jobs.values()].map(({ alias, agent, generation, state, delivered }) => ({
+  return [...entry.jobs.values()].map(({ alias, agent, generation, state, delivered, undeliverable }) => ({
     alias,
     agent,
     generation,
     state: state ?? 'running',
-    delivered,
+    delivered: delivered && !undeliverable,
   }))
-}
-
-function sum(usages: Usage[]): Usage {
-  return usages.reduce(
-    (total, { inputTokens, outputTokens }) => ({
-      inputTokens: total.inputTokens + inputTokens,
-      outputTokens: total.outputTokens + outputTokens,
-    }),
-    { inputTokens: 0, outputTokens: 0 },
-  )
 }
