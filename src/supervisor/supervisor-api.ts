@@ -1,11 +1,12 @@
 import { RuntimeError } from '../core/errors.ts'
 import type { SessionId } from '../core/ids.ts'
-import type { Fence, SupervisorApi } from '../core/messages.ts'
-import type { JournalRecord } from '../core/records.ts'
+import type { Fence, ModelSlot, SupervisorApi } from '../core/messages.ts'
+import type { JournalRecord, RecordBody } from '../core/records.ts'
 import { transcriptText } from '../session/transcript.ts'
 import { controlApi } from './control.ts'
 import type { Kernel } from './kernel.ts'
 import { openJobs, refOf, type SessionEntry } from './session-entry.ts'
+import { exhaustedBudget } from './usage.ts'
 
 /** What workers may ask of the main thread. Every call is fenced by its epoch. */
 export function createSupervisorApi(kernel: Kernel): SupervisorApi {
@@ -20,7 +21,7 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
   }
 
   function newer(entry: SessionEntry, lastSeq: number): JournalRecord[] {
-    entry.recent = entry.recent.filter(({ seq }) => seq > lastSeq)
+    if (entry.recent.length > 0) entry.recent = entry.recent.filter(({ seq }) => seq > lastSeq)
     return entry.recent
   }
 
@@ -28,17 +29,32 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
     return { session: entry.seed.session, root: entry.seed.root, epoch: entry.epoch }
   }
 
+  function acquireSlot(entry: SessionEntry, { server, limit }: ModelSlot): Promise<void> {
+    const row = entry.seed.parent && kernel.parentOf(entry)?.jobs.get(entry.seed.parent.job)
+    return kernel.slots.acquire(server, limit, ownerOf(entry), row?.background ? 'background' : 'foreground')
+  }
+
   return {
-    async append({ records, lastSeq, sync, board, ...fence }) {
+    async append({ records, lastSeq, sync, board, slot, release, ...fence }) {
       const entry = fenced(fence)
       newer(entry, lastSeq)
-      for (const record of kernel.record(entry, records)) react(kernel, entry, record)
-      if (sync) {
-        await kernel.store.synced(refOf(entry))
-        fenced(fence)
-      }
+      const bodies = records.map((body) => withAllWaiting(entry, body))
+      const own = kernel.record(entry, bodies)
+      for (const record of own) react(kernel, entry, record)
+      if (release !== undefined) kernel.slots.release(release, ownerOf(entry))
+      if (sync) await kernel.store.synced(refOf(entry))
+      if (slot) await acquireSlot(entry, slot)
+      if (sync || slot) fenced(fence)
       const text = board ? kernel.board.textFor(fence.session, entry.seed.dir) : undefined
-      return { records: newer(entry, lastSeq), ...(text !== undefined && { board: text }) }
+      const known = new Set(own.filter((_, n) => bodies[n] === records[n]))
+      const first = own[0]
+      const exhausted = exhaustedBudget(kernel, kernel.entry(entry.seed.root))
+      return {
+        records: newer(entry, lastSeq).filter((record) => !known.has(record)),
+        ...(first && { own: { from: first.seq, at: first.at } }),
+        ...(text !== undefined && { board: text }),
+        ...(exhausted && { exhausted }),
+      }
     },
 
     async suspend({ lastSeq, why, text, waitingFor, ...fence }) {
@@ -78,14 +94,6 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
     async unlock({ path, ...fence }) {
       kernel.locks.release(path, ownerOf(fenced(fence)))
     },
-    async acquireSlot({ server, limit, ...fence }) {
-      const entry = fenced(fence)
-      const row = entry.seed.parent && kernel.parentOf(entry)?.jobs.get(entry.seed.parent.job)
-      await kernel.slots.acquire(server, limit, ownerOf(entry), row?.background ? 'background' : 'foreground')
-    },
-    async releaseSlot({ server, ...fence }) {
-      kernel.slots.release(server, ownerOf(fenced(fence)))
-    },
     async runProcess(request) {
       fenced(request)
       return kernel.processes.run(request)
@@ -94,6 +102,12 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
       await kernel.processes.kill(fence.session, call)
     },
   }
+}
+
+/** A boundary takes every message that is there, also what its worker has not heard of yet. */
+function withAllWaiting({ waiting }: SessionEntry, body: RecordBody): RecordBody {
+  if (body.type !== 'turn.started' || body.consumed.length === waiting.size) return body
+  return { ...body, consumed: [...waiting.keys()] }
 }
 
 /** What a worker's record sets going in the main thread. */

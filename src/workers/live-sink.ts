@@ -8,6 +8,14 @@ export interface LiveSink {
   flush(): void
 }
 
+/** A sink of a thread of its own. */
+export interface ThreadSink extends LiveSink {
+  /** What is waiting, for a message that goes out anyway; it comes after everything sent so far. */
+  take(): LiveBatch['events']
+  acknowledge(batch: number): void
+  close(): void
+}
+
 export type BatchPort = { postMessage(batch: LiveBatch): void }
 
 const maxBatchEvents = 64
@@ -18,7 +26,7 @@ const flushDelayMs = 25
  * Batches live events over a raw port, since a port has no backpressure of its own: at most four batches are on their way;
  * meanwhile deltas of one session grow together, so what waits is bounded by what the models say.
  */
-export function createLiveSink(port: BatchPort): LiveSink & { acknowledge(batch: number): void; close(): void } {
+export function createLiveSink(port: BatchPort): ThreadSink {
   let waiting: LiveBatch['events'] = []
   let sent = 0
   let acknowledged = 0
@@ -40,6 +48,13 @@ export function createLiveSink(port: BatchPort): LiveSink & { acknowledge(batch:
       timer ??= setTimeout(flush, flushDelayMs)
     },
     flush,
+    take() {
+      clearTimeout(timer)
+      timer = undefined
+      const taken = waiting
+      waiting = []
+      return taken
+    },
     acknowledge(batch) {
       acknowledged = Math.max(acknowledged, batch)
       if (waiting.length > 0) flush()

@@ -1,9 +1,10 @@
 import { toErrorData } from '../core/errors.ts'
 import type { EventBody } from '../core/events.ts'
 import { callId } from '../core/ids.ts'
-import type { ActivationEnd, ActivationTask, Appended, Fence, SupervisorApi } from '../core/messages.ts'
+import type { ActivationEnd, ActivationTask, Appended, AppendRequest, Fence, SupervisorApi } from '../core/messages.ts'
 import type { Model, ModelReply, ModelRequest } from '../core/model.ts'
-import type { RecordBody, RecordedCall, SessionSeed } from '../core/records.ts'
+import type { JournalRecord, LimitReached, RecordBody, RecordedCall, SessionSeed } from '../core/records.ts'
+import type { SessionState } from '../core/state.ts'
 import { createModel } from '../models/create-model.ts'
 import { buildMessages } from '../session/build-messages.ts'
 import { buildSystem } from '../session/build-system.ts'
@@ -16,7 +17,7 @@ import { chooseToolset } from '../tools/toolsets.ts'
 import { abortable } from './abortable.ts'
 import { askModel } from './ask-model.ts'
 import type { LiveSink } from './live-sink.ts'
-import { createCallRunner } from './run-call.ts'
+import { createCallRunner, type FinishedCall } from './run-call.ts'
 
 /** What connects an activation with its supervisor. */
 export type ActivationLink = {
@@ -35,9 +36,11 @@ export type Activation = {
   seed: SessionSeed
   link: ActivationLink
   registry: ToolRegistry
-  append(records: RecordBody[], options?: { sync?: boolean; board?: boolean }): Promise<Appended>
+  append(records: RecordBody[], options?: Pick<AppendRequest, 'sync' | 'board' | 'slot' | 'release'>): Promise<Appended>
   absorb(reply: Pick<Appended, 'records'>): void
   emit(event: EventBody): void
+  /** A bound of the whole run that has been reached. */
+  exhausted?: LimitReached
 }
 
 /** Runs a session until it is idle, suspended or over. Rejects never. */
@@ -62,7 +65,8 @@ async function openActivation(task: ActivationTask, link: ActivationLink): Promi
   const absorb = ({ records }: Pick<Appended, 'records'>) => {
     for (const record of records) applyRecord(state, record)
   }
-  return {
+  const activation: Activation = {
+    exhausted: task.exhausted,
     task,
     fence,
     seed,
@@ -71,12 +75,22 @@ async function openActivation(task: ActivationTask, link: ActivationLink): Promi
     absorb,
     emit: (event) => link.live.emit(fence, event),
     async append(records, options = {}) {
-      link.live.flush()
-      const reply = await link.api.append({ ...fence, lastSeq: state.lastSeq, records, ...options })
-      absorb(reply)
+      const request = link.api.append({ ...fence, lastSeq: state.lastSeq, records, ...options })
+      const reply = await (options.slot ? abortable(request, link.signal) : request)
+      absorb({ records: withOwn(reply, records) })
+      activation.exhausted ??= reply.exhausted
       return reply
     },
   }
+  return activation
+}
+
+/** What is new, in order: the supervisor does not send back what it was sent. */
+function withOwn({ records, own }: Appended, sent: RecordBody[]): JournalRecord[] {
+  if (!own) return records
+  const known = new Set(records.map(({ seq }) => seq))
+  const mine = sent.map((body, n): JournalRecord => ({ ...body, seq: own.from + n, at: own.at }))
+  return [...records, ...mine.filter(({ seq }) => !known.has(seq))].sort((a, b) => a.seq - b.seq)
 }
 
 function createLoop(activation: Activation): () => Promise<ActivationEnd> {
@@ -84,13 +98,15 @@ function createLoop(activation: Activation): () => Promise<ActivationEnd> {
   const { state } = task
   const { signal } = link
   const changes = createChanges(signal)
-  const runner = createCallRunner(activation, changes.notify)
+  const runner = createCallRunner(activation, { notify: changes.notify, finish: finishCall })
   const context: StepContext = {
     running: runner.running,
     isWriting: (tool: string) => registry.find(tool)?.effect === 'write',
     limits: limitsOf(seed.limits, seed.agent.limits, task.settings.limits),
   }
+  /** Of the turn that was opened: the job board's text. Its slot is held. */
   let board: string | undefined
+  let opening: Promise<void> | undefined
   let notices: string[] = state.final ? [lastTurnNotice(state.final)] : []
   link.onPoke(() => changes.notify('poke'))
 
@@ -98,32 +114,21 @@ function createLoop(activation: Activation): () => Promise<ActivationEnd> {
     for (;;) {
       if (signal.aborted) return runner.settled().then(() => ({ outcome: 'cancelled' }))
       runner.rethrow()
-      const end = await take(nextStep(state, context))
+      const end = await take(next(state))
       if (end) return end
     }
   }
 
   async function take(step: Step): Promise<ActivationEnd | undefined> {
     switch (step.do) {
-      case 'open-turn': {
-        const { consumed, final, loop } = step
-        const turn = state.turn + 1
-        const opened: RecordBody = {
-          type: 'turn.started',
-          turn,
-          consumed,
-          epoch: task.epoch,
-          final,
-          warned: loop?.signature,
-        }
-        notices = [...(final ? [lastTurnNotice(final)] : []), ...(loop ? [loop.text] : [])]
-        board = (await append([opened], { board: true })).board ?? ''
+      case 'open-turn':
+        await openTurn(step)
         return undefined
-      }
       case 'request': {
-        const text = board ?? (await append([], { board: true })).board ?? ''
+        await opening
+        const text = withNotices(board ?? (await reopenTurn()), notices)
         board = undefined
-        return requestReply(activation, withNotices(text, notices))
+        return requestReply(activation, text)
       }
       case 'run':
         runner.start(step.calls)
@@ -142,6 +147,34 @@ function createLoop(activation: Activation): () => Promise<ActivationEnd> {
     }
   }
 
+  function next(of: SessionState): Step {
+    return nextStep(of, { ...context, exhausted: activation.exhausted })
+  }
+
+  /** The last open call's result and the start of the next turn go in one piece. */
+  async function finishCall(finished: FinishedCall): Promise<void> {
+    const step = signal.aborted ? undefined : next(withResult(state, finished))
+    if (step?.do === 'open-turn') await openTurn(step, [finished])
+    else await append([finished])
+  }
+
+  async function openTurn(step: Extract<Step, { do: 'open-turn' }>, before: RecordBody[] = []): Promise<void> {
+    const { consumed, final, loop } = step
+    const { epoch, slot } = task
+    const turn = state.turn + 1
+    const started: RecordBody = { type: 'turn.started', turn, consumed, epoch, final, warned: loop?.signature }
+    notices = [...(final ? [lastTurnNotice(final)] : []), ...(loop ? [loop.text] : [])]
+    opening = append([...before, started], { board: true, slot }).then((reply) => {
+      board = reply.board ?? ''
+    })
+    await opening
+  }
+
+  /** A turn that an earlier activation started. */
+  async function reopenTurn(): Promise<string> {
+    return (await append([], { board: true, slot: task.slot })).board ?? ''
+  }
+
   async function handBack(why: 'idle' | 'waiting', waitingFor: string[]): Promise<ActivationEnd | undefined> {
     link.live.flush()
     const text = why === 'idle' ? lastAnswer(state) : ''
@@ -150,6 +183,11 @@ function createLoop(activation: Activation): () => Promise<ActivationEnd> {
     activation.absorb(reply)
     return undefined
   }
+}
+
+/** The state as it will be once this call is answered. */
+function withResult(state: SessionState, { call, result }: FinishedCall): SessionState {
+  return { ...state, calls: state.calls.map((open) => (open.id === call ? { ...open, result } : open)) }
 }
 
 /** What wakes a waiting loop: a call that ended, or a poke. Remembers what came while nobody waited. */
@@ -176,33 +214,23 @@ function createChanges(signal: AbortSignal) {
   }
 }
 
-/** One turn's request; `undefined` when the reply is recorded. */
+/** One turn's request; `undefined` when the reply is recorded. The slot goes back with the record. */
 async function requestReply(activation: Activation, board: string): Promise<ActivationEnd | undefined> {
   const { task, link, append } = activation
   const { turn } = task.state
+  const release = task.slot?.server
   const model = createModel(task.model)
   try {
-    const reply = await withSlot(activation, () => ask(activation, model, board))
+    const reply = await ask(activation, model, board)
     for (const message of reply.warnings) activation.emit({ type: 'model.truncated', message })
-    await append([assistantRecord(activation, turn, reply)])
+    await append([assistantRecord(activation, turn, reply)], { release })
     return undefined
   } catch (thrown) {
     link.signal.throwIfAborted()
     const error = toErrorData(thrown)
     if (error.code === 'fenced' || error.code === 'internal') throw thrown
-    await append([{ type: 'turn.failed', turn, error }])
+    await append([{ type: 'turn.failed', turn, error }], { release })
     return { outcome: 'failed', error }
-  }
-}
-
-async function withSlot<T>({ task, fence, link }: Activation, work: () => Promise<T>): Promise<T> {
-  const { slot } = task
-  if (!slot) return work()
-  await abortable(link.api.acquireSlot({ ...fence, ...slot }), link.signal)
-  try {
-    return await work()
-  } finally {
-    await link.api.releaseSlot({ ...fence, server: slot.server })
   }
 }
 

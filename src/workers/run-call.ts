@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { askId, type CallId } from '../core/ids.ts'
+import type { RecordBody } from '../core/records.ts'
 import type { OpenCall } from '../core/state.ts'
 import { createDecider } from '../permissions/decide.ts'
 import type { ToolContext, ToolServices } from '../tools/define-tool.ts'
@@ -20,8 +21,17 @@ export type CallRunner = {
   settled(): Promise<void>
 }
 
+export type FinishedCall = Extract<RecordBody, { type: 'call.finished' }>
+
+export type CallEnds = {
+  /** Journals the result of a call. */
+  finish(record: FinishedCall): Promise<void>
+  /** A call runs no longer. */
+  notify(what: 'call'): void
+}
+
 /** Runs the calls of one activation; each end is journaled, then `notify` is called. */
-export function createCallRunner(activation: Activation, notify: (what: 'call') => void): CallRunner {
+export function createCallRunner(activation: Activation, { finish, notify }: CallEnds): CallRunner {
   const running = new Map<CallId, Promise<void>>()
   const failures: unknown[] = []
   const workspace = createWorkspace(activation.seed.dir)
@@ -29,7 +39,7 @@ export function createCallRunner(activation: Activation, notify: (what: 'call') 
   let launches = Promise.resolve()
 
   function begin(call: OpenCall): Promise<void> {
-    const run = () => runCall(activation, call, { workspace, decide })
+    const run = () => runCall(activation, call, { workspace, decide, finish })
     if (call.tool !== 'task') return run()
     launches = launches.then(run, run)
     return launches
@@ -59,10 +69,11 @@ export function createCallRunner(activation: Activation, notify: (what: 'call') 
   }
 }
 
-type CallTools = { workspace: Workspace; decide: ReturnType<typeof createDecide> }
+type CallTools = Pick<CallEnds, 'finish'> & { workspace: Workspace; decide: ReturnType<typeof createDecide> }
 
-async function runCall(activation: Activation, call: OpenCall, { workspace, decide }: CallTools): Promise<void> {
+async function runCall(activation: Activation, call: OpenCall, tools: CallTools): Promise<void> {
   const { task, append, emit, registry } = activation
+  const { workspace, decide, finish } = tools
   const startedAt = performance.now()
   const { state } = task
   const { id, tool, args, invalid } = call
@@ -81,8 +92,7 @@ async function runCall(activation: Activation, call: OpenCall, { workspace, deci
   if (outcome.type === 'waiting') return
   if (outcome.type === 'finished') {
     const durationMs = Math.round(performance.now() - startedAt)
-    await append([{ type: 'call.finished', call: id, result: outcome.result, durationMs }])
-    return
+    return finish({ type: 'call.finished', call: id, result: outcome.result, durationMs })
   }
   await append([{ type: 'ask.requested', id: askId(task.session, id, state.generation), call: id, ...outcome.ask }])
 }

@@ -6,10 +6,10 @@ import nodeEndpoint from 'comlink/dist/esm/node-adapter.mjs'
 import { Piscina } from 'piscina'
 import { messageOf, RuntimeError } from '../core/errors.ts'
 import type { WorkerId } from '../core/ids.ts'
-import type { ActivationEnd, ActivationTask, LiveBatch, WorkerApi } from '../core/messages.ts'
+import type { ActivationEnd, ActivationTask, LiveBatch, SupervisorApi, WorkerApi } from '../core/messages.ts'
 import { keepErrorsWhole } from './comlink-errors.ts'
 import type { Host, HostOptions } from './host.ts'
-import type { WorkerPorts, WorkerReady } from './worker-entry.ts'
+import type { ThreadAppend, WorkerPorts, WorkerReady } from './worker-entry.ts'
 
 const maxActivationsPerWorker = 128
 
@@ -104,7 +104,6 @@ function startWorker({ pool, id, options }: { pool: Piscina; id: WorkerId; optio
   const calls = new MessageChannel()
   const supervisor = new MessageChannel()
   const live = new MessageChannel()
-  expose(options.api, nodeEndpoint(supervisor.port1))
   const remote = wrap<WorkerApi>(nodeEndpoint(calls.port1))
   const ports: WorkerPorts = { calls: calls.port2, supervisor: supervisor.port2, live: live.port2 }
   const task = pool.run(ports, { transferList: [calls.port2, supervisor.port2, live.port2] as never })
@@ -133,11 +132,24 @@ function startWorker({ pool, id, options }: { pool: Piscina; id: WorkerId; optio
       for (const port of [calls.port1, supervisor.port1, live.port1]) port.close()
     },
   }
+  expose(apiFor(hosted, options), nodeEndpoint(supervisor.port1))
   live.port1.on('message', hosted.receive)
   live.port1.unref()
   supervisor.port1.unref()
   calls.port1.unref()
   return hosted
+}
+
+/** The supervisor's API for one thread: live events that come with a call are taken in before it, after those sent earlier. */
+function apiFor(hosted: Hosted, { api, onLive }: ThreadHostOptions): SupervisorApi {
+  return {
+    ...api,
+    append({ live, ...request }: ThreadAppend) {
+      drainPort(hosted)
+      if (live.length > 0) onLive(live)
+      return api.append(request)
+    },
+  } as SupervisorApi
 }
 
 /** The task's end comes before the thread's: leases may be released only after the exit itself. */

@@ -1,9 +1,9 @@
 import { type MessagePort, threadId } from 'node:worker_threads'
 import { expose, wrap } from 'comlink'
 import nodeEndpoint from 'comlink/dist/esm/node-adapter.mjs'
-import type { SupervisorApi } from '../core/messages.ts'
+import type { Appended, AppendRequest, LiveBatch, SupervisorApi } from '../core/messages.ts'
 import { keepErrorsWhole } from './comlink-errors.ts'
-import { createLiveSink } from './live-sink.ts'
+import { createLiveSink, type ThreadSink } from './live-sink.ts'
 import { createWorkerApi } from './session-host.ts'
 
 /** What the host hands to a new thread. */
@@ -19,12 +19,14 @@ export type WorkerPorts = {
 /** What a worker says on its live port before the first batch. */
 export type WorkerReady = { ready: true; threadId: number }
 
+/** An `append` of a thread takes along the live events that came before it. */
+export type ThreadAppend = AppendRequest & { live: LiveBatch['events'] }
+
 /** The one piscina task of a thread: hosts activations until the host closes the live port. */
 export default function runWorker({ calls, supervisor, live }: WorkerPorts): Promise<void> {
   keepErrorsWhole()
   const sink = createLiveSink(live)
-  const remote = wrap<SupervisorApi>(nodeEndpoint(supervisor)) as unknown as SupervisorApi
-  expose(createWorkerApi(remote, sink), nodeEndpoint(calls))
+  expose(createWorkerApi(connect(supervisor, sink), sink), nodeEndpoint(calls))
   live.on('message', ({ acknowledged }: { acknowledged: number }) => sink.acknowledge(acknowledged))
   live.postMessage({ ready: true, threadId } satisfies WorkerReady)
   return new Promise((resolve) => {
@@ -35,4 +37,12 @@ export default function runWorker({ calls, supervisor, live }: WorkerPorts): Pro
       resolve()
     })
   })
+}
+
+/** The supervisor as a worker sees it. Comlink makes a proxy for each look-up of a method: of the one that counts, once. */
+function connect(port: MessagePort, sink: ThreadSink): SupervisorApi {
+  const remote = wrap<SupervisorApi>(nodeEndpoint(port)) as unknown as SupervisorApi
+  const send = remote.append as (request: ThreadAppend) => Promise<Appended>
+  const append = (request: AppendRequest) => send({ ...request, live: sink.take() })
+  return new Proxy(remote, { get: (target, name) => (name === 'append' ? append : Reflect.get(target, name)) })
 }
