@@ -79,7 +79,7 @@ export function createFinishing(kernel: Kernel): Finishing {
       ])
     }
     kernel.waits.jobEnded(parent, alias)
-    if (!background || parent.status !== 'suspended') kernel.placement.wake(parent)
+    if (parent.status !== 'suspended' || (!background && !awaitsAnother(parent))) kernel.placement.wake(parent)
   }
 
   function maxChars(): number {
@@ -87,6 +87,11 @@ export function createFinishing(kernel: Kernel): Finishing {
   }
 
   return { settle, end, deliver }
+}
+
+/** A suspended session with another child in the foreground would look at its journal only to be suspended again. */
+function awaitsAnother(parent: SessionEntry): boolean {
+  return openJobs(parent).some(({ background }) => !background)
 }
 
 /** Stacks stay out of journals of parents: they are ours, not the model's. */
