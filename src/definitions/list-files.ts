@@ -1,5 +1,4 @@
-import type { Dirent } from 'node:fs'
-import { readdir, realpath } from 'node:fs/promises'
+import { type Dirent, readdirSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 
 const maxDepth = 4
@@ -13,17 +12,17 @@ export type Seen = Set<string>
  * folder. Below a folder in which something was found and `stopsAtFind` is set, nothing more is looked for. Links to
  * folders are followed only at the top.
  */
-export async function listFiles(
+export function listFiles(
   folder: string,
   isWanted: (entry: Dirent) => boolean,
   { seen, stopsAtFind = false }: { seen: Seen; stopsAtFind?: boolean },
-): Promise<string[]> {
-  const entries = await entriesOf(folder)
+): string[] {
+  const entries = entriesOf(folder)
   if (!entries) return []
-  const real = await realpath(folder)
+  const real = realpathSync.native(folder)
   if (seen.has(real)) return []
   seen.add(real)
-  return (await below(folder, entries, { isWanted, stopsAtFind, depth: 0 })).sort(byText)
+  return below(folder, entries, { isWanted, stopsAtFind, depth: 0 }).sort(byText)
 }
 
 /** Compares by code units: the same on every machine. */
@@ -33,16 +32,16 @@ export function byText(a: string, b: string): number {
 
 type Search = { isWanted: (entry: Dirent) => boolean; stopsAtFind: boolean; depth: number }
 
-async function below(folder: string, entries: Dirent[], search: Search): Promise<string[]> {
+function below(folder: string, entries: Dirent[], search: Search): string[] {
   const found = entries.filter(search.isWanted).map(({ name }) => join(folder, name))
   if ((search.stopsAtFind && found.length > 0) || search.depth >= maxDepth) return found
   const inner = entries
     .filter((entry) => isFolderToSearch(entry, search))
-    .map(async ({ name }) => {
+    .flatMap(({ name }) => {
       const path = join(folder, name)
-      return below(path, (await entriesOf(path)) ?? [], { ...search, depth: search.depth + 1 })
+      return below(path, entriesOf(path) ?? [], { ...search, depth: search.depth + 1 })
     })
-  return [...found, ...(await Promise.all(inner)).flat()]
+  return [...found, ...inner]
 }
 
 function isFolderToSearch(entry: Dirent, { isWanted, stopsAtFind, depth }: Search): boolean {
@@ -50,9 +49,9 @@ function isFolderToSearch(entry: Dirent, { isWanted, stopsAtFind, depth }: Searc
   return entry.isDirectory() || (stopsAtFind && depth === 0 && entry.isSymbolicLink())
 }
 
-async function entriesOf(folder: string): Promise<Dirent[] | undefined> {
+function entriesOf(folder: string): Dirent[] | undefined {
   try {
-    return await readdir(folder, { withFileTypes: true })
+    return readdirSync(folder, { withFileTypes: true })
   } catch {
     // Not there, not a folder or not ours to read: nothing to load from it.
     return undefined

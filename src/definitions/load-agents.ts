@@ -14,21 +14,18 @@ export async function loadAgents(
   request: LoadRequest,
 ): Promise<{ agents: AgentDefinition[]; diagnostics: Diagnostic[] }> {
   const seen: Seen = new Set()
-  const folders = await Promise.all(definitionFolders(request, 'agents').map((folder) => loadFolder(folder, seen)))
-  const { winners, diagnostics } = pickWinners(folders.flat(), 'Agent')
+  const attempts = definitionFolders(request, 'agents').flatMap((folder) => loadFolder(folder, seen))
+  const { winners, diagnostics } = pickWinners(attempts, 'Agent')
   return { agents: winners.filter(({ value }) => !value.disabled).map(({ value }) => value.agent), diagnostics }
 }
 
-async function loadFolder(folder: DefinitionFolder, seen: Seen): Promise<Attempt<ParsedAgent>[]> {
-  const paths = await listFiles(folder.path, ({ name }) => /\.md$/i.test(name), { seen })
-  return Promise.all(paths.map((path) => attempt(path, () => loadAgent(path, folder))))
+function loadFolder(folder: DefinitionFolder, seen: Seen): Attempt<ParsedAgent>[] {
+  const paths = listFiles(folder.path, ({ name }) => /\.md$/i.test(name), { seen })
+  return paths.map((path) => attempt(path, () => loadAgent(path, folder)))
 }
 
-async function loadAgent(
-  path: string,
-  { path: folder, kind, format }: DefinitionFolder,
-): Promise<Candidate<ParsedAgent> | undefined> {
-  const text = await readDefinition(path)
+function loadAgent(path: string, { path: folder, kind, format }: DefinitionFolder): Candidate<ParsedAgent> | undefined {
+  const text = readDefinition(path)
   if (/^readme\.md$/i.test(basename(path)) && !/^\s*---/.test(text)) return undefined
   const inFolder = format === 'opencode' ? relative(folder, path).replaceAll('\\', '/') : basename(path)
   const value = parseAgent({ text, fallbackName: inFolder.replace(/\.md$/i, ''), format, source: { kind, path } })

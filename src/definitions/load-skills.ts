@@ -20,24 +20,24 @@ export async function loadSkills(
   request: LoadRequest,
 ): Promise<{ skills: SkillDefinition[]; diagnostics: Diagnostic[] }> {
   const seen: Seen = new Set()
-  const folders = await Promise.all(definitionFolders(request, 'skills').map((folder) => loadFolder(folder, seen)))
-  const { winners, diagnostics } = pickWinners(folders.flat(), 'Skill')
+  const attempts = definitionFolders(request, 'skills').flatMap((folder) => loadFolder(folder, seen))
+  const { winners, diagnostics } = pickWinners(attempts, 'Skill')
   return { skills: winners.flatMap(({ value }) => value ?? []), diagnostics }
 }
 
 /** The text of a skill, without its frontmatter; nothing in it is run. Throws a `DefinitionError` if it can't be read. */
 export async function loadSkillBody(path: string): Promise<string> {
-  return parseFrontmatter(await readDefinition(path)).body
+  return parseFrontmatter(readDefinition(path)).body
 }
 
-async function loadFolder(folder: DefinitionFolder, seen: Seen): Promise<Attempt<SkillDefinition | undefined>[]> {
+function loadFolder(folder: DefinitionFolder, seen: Seen): Attempt<SkillDefinition | undefined>[] {
   const isSkill = ({ name }: { name: string }) => /^skill\.md$/i.test(name)
-  const paths = await listFiles(folder.path, isSkill, { seen, stopsAtFind: true })
-  return Promise.all(paths.map((path) => attempt(path, () => loadSkill(path, folder))))
+  const paths = listFiles(folder.path, isSkill, { seen, stopsAtFind: true })
+  return paths.map((path) => attempt(path, () => loadSkill(path, folder)))
 }
 
-async function loadSkill(path: string, { kind }: DefinitionFolder): Promise<Candidate<SkillDefinition | undefined>> {
-  const parsed = await readHead(path)
+function loadSkill(path: string, { kind }: DefinitionFolder): Candidate<SkillDefinition | undefined> {
+  const parsed = readHead(path)
   const { fields, body } = parsed
   const warnings: Warning[] = [...parsed.warnings]
   const name = nameOf(fields, basename(dirname(path)))
@@ -66,10 +66,10 @@ function checkRestrictions({ fields }: Frontmatter, warnings: Warning[]): boolea
 }
 
 /** Enough of the file for its frontmatter and first paragraph; all of it where the fence lies farther down. */
-async function readHead(path: string): Promise<Frontmatter> {
-  const head = await readDefinition(path, headBytes)
+function readHead(path: string): Frontmatter {
+  const head = readDefinition(path, headBytes)
   if (head.trim() === '')
     refuse('The file is empty. Write frontmatter with name: and description:, and the instructions.', 1)
   if (head.length < headBytes / 4 || /\n---[ \t]*\r?\n/.test(head)) return parseFrontmatter(head)
-  return parseFrontmatter(await readDefinition(path))
+  return parseFrontmatter(readDefinition(path))
 }

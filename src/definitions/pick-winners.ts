@@ -14,9 +14,9 @@ export type Candidate<T> = {
 export type Attempt<T> = Candidate<T> | Diagnostic | undefined
 
 /** Turns a refusal into the one diagnostic of its file. Anything else is our bug and goes on. */
-export async function attempt<T>(path: string, load: () => Promise<Candidate<T> | undefined>): Promise<Attempt<T>> {
+export function attempt<T>(path: string, load: () => Candidate<T> | undefined): Attempt<T> {
   try {
-    return await load()
+    return load()
   } catch (error) {
     if (!(error instanceof DefinitionError)) throw error
     return { path, line: error.line, severity: 'error', message: error.message }

@@ -1,27 +1,27 @@
-import { constants } from 'node:fs'
-import { type FileHandle, open } from 'node:fs/promises'
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs'
 import { refuse } from './definition-error.ts'
 
 const maxBytes = 1024 * 1024
 
 /**
  * Reads a definition's text: UTF-8, or UTF-16 with a byte-order mark. With `headBytes` only that much of its start.
- * Throws a `DefinitionError` for whatever is no readable text of at most 1 MB.
+ * Throws a `DefinitionError` for whatever is no readable text of at most 1 MB. Synchronous: a run starts with a dozen
+ * small files, and the thread pool costs more than reading them.
  */
-export async function readDefinition(path: string, headBytes = maxBytes): Promise<string> {
-  const handle = await openFile(path)
+export function readDefinition(path: string, headBytes = maxBytes): string {
+  const file = openFile(path)
   try {
-    const { size } = await checkedStat(handle)
-    return decode(await readBytes(handle, Math.min(size, headBytes)), size > headBytes)
+    const size = checkedSize(file)
+    return decode(readBytes(file, Math.min(size, headBytes)), size > headBytes)
   } finally {
-    await handle.close()
+    closeSync(file)
   }
 }
 
 /** Without blocking on a pipe that somebody gave the name of a definition. */
-async function openFile(path: string): Promise<FileHandle> {
+function openFile(path: string): number {
   try {
-    return await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
+    return openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
   } catch (error) {
     return refuse(openProblem(error instanceof Error && 'code' in error ? String(error.code) : String(error)))
   }
@@ -33,19 +33,19 @@ function openProblem(code: string): string {
   return `The file could not be read (${code}).`
 }
 
-async function checkedStat(handle: FileHandle): Promise<{ size: number }> {
-  const stats = await handle.stat()
+function checkedSize(file: number): number {
+  const stats = fstatSync(file)
   if (stats.isDirectory()) refuse('This is a folder, not a file. Rename it, or remove it.')
   if (!stats.isFile()) refuse('This is no regular file.')
   if (stats.size > maxBytes) refuse(`The file has ${stats.size} bytes; at most ${maxBytes} (1 MB) are read.`)
-  return stats
+  return stats.size
 }
 
-async function readBytes(handle: FileHandle, length: number): Promise<Buffer> {
+function readBytes(file: number, length: number): Buffer {
   const buffer = Buffer.allocUnsafe(length)
   let filled = 0
   while (filled < length) {
-    const { bytesRead } = await handle.read(buffer, filled, length - filled, filled)
+    const bytesRead = readSync(file, buffer, filled, length - filled, filled)
     if (bytesRead === 0) break
     filled += bytesRead
   }
