@@ -12,7 +12,7 @@ import type {
   Todo,
 } from './records.ts'
 
-/** One entry of the conversation, in the order in which the model sees it. */
+/** One entry of the conversation, in the order in which the model sees it. `seq` is of the record that placed it. */
 export type HistoryItem =
   | { kind: 'user'; seq: number; text: string }
   | { kind: 'assistant'; seq: number; turn: number; text: string; thinking?: string; calls: RecordedCall[] }
@@ -95,6 +95,8 @@ export type SessionState = {
   usage: Usage
   /** Counts at the beginning of the present work: bounds are counted from here. */
   base: { turn: number; tokens: number }
+  /** Tokens that the server counted for the history as it was after this many items; corrects estimates. */
+  measured?: { tokens: number; items: number }
   /** Set in the last turn that a limit grants: the session ends with it. */
   final?: LimitReached
   /** Signature of the loop of which the model has been told. */

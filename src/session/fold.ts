@@ -132,7 +132,7 @@ function countFromHere(state: SessionState): void {
 function startTurn(state: SessionState, { seq, turn, consumed, epoch, final, warned }: Of<'turn.started'>): void {
   if (state.phase === 'ended') return
   placeResults(state, seq)
-  placeMessages(state, new Set(consumed))
+  placeMessages(state, seq, new Set(consumed))
   state.turn = turn
   state.epoch = Math.max(state.epoch, epoch)
   state.phase = 'requesting'
@@ -159,17 +159,17 @@ function cutOff(call: OpenCall): CallResult {
 }
 
 /** Sub-agent results by seq, then user texts by seq. */
-function placeMessages(state: SessionState, consumed: Set<number>): void {
+function placeMessages(state: SessionState, placedBy: number, consumed: Set<number>): void {
   const taken = state.mailbox.filter(({ seq }) => consumed.has(seq))
   state.mailbox = state.mailbox.filter(({ seq }) => !consumed.has(seq))
-  for (const { seq, message } of taken) {
+  for (const { message } of taken) {
     if (message.kind !== 'result') continue
     const { job, alias, agent, generation, result } = message
-    state.history.push({ kind: 'sub-agent-result', seq, job, alias, agent, generation, result })
+    state.history.push({ kind: 'sub-agent-result', seq: placedBy, job, alias, agent, generation, result })
     markDelivered(state, job, generation, result.state)
   }
-  for (const { seq, message } of taken) {
-    if (message.kind === 'user') state.history.push({ kind: 'user', seq, text: message.text })
+  for (const { message } of taken) {
+    if (message.kind === 'user') state.history.push({ kind: 'user', seq: placedBy, text: message.text })
   }
 }
 
@@ -184,6 +184,7 @@ function addAssistant(state: SessionState, record: Of<'assistant.message'>): voi
   state.calls = calls.map((call) => ({ ...call, started: false }))
   state.usage.inputTokens += usage.inputTokens
   state.usage.outputTokens += usage.outputTokens
+  state.measured = { tokens: usage.inputTokens + usage.outputTokens, items: state.history.length }
   state.phase = calls.length > 0 ? 'calls' : 'idle'
   state.partial = undefined
 }
@@ -265,9 +266,11 @@ function endSession(state: SessionState, { seq, generation, result }: Of<'sessio
   state.ended = { generation, result, state: result.state }
 }
 
-/** Only made with no call open; everything else (delivery keys, hashes, counts) stays as it is. */
-function compact(state: SessionState, { seq, uptoSeq, summary }: Of<'history.compacted'>): void {
+/** Only made with no call open. The first user message, the task, stays as it is; everything else (delivery keys, hashes, counts) stays as it is. */
+function compact(state: SessionState, { uptoSeq, summary }: Of<'history.compacted'>): void {
   if (state.calls.length > 0) return
-  const rest = state.history.filter((item) => item.seq > uptoSeq)
-  state.history = [{ kind: 'summary', seq, text: summary }, ...rest]
+  const first = state.history.find((item) => item.kind === 'user')
+  const rest = state.history.filter((item) => item.seq > uptoSeq && item !== first)
+  state.history = [...(first ? [first] : []), { kind: 'summary', seq: uptoSeq, text: summary }, ...rest]
+  state.measured = undefined
 }

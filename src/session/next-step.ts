@@ -1,7 +1,7 @@
 import type { AgentLimits } from '../core/agent.ts'
 import type { CallId } from '../core/ids.ts'
 import type { LimitReached } from '../core/records.ts'
-import type { OpenCall, SessionState } from '../core/state.ts'
+import type { MailboxMessage, OpenCall, SessionState } from '../core/state.ts'
 import { findLoop, type Loop } from './find-loop.ts'
 import { reachedLimit } from './limits.ts'
 
@@ -27,6 +27,8 @@ export type StepContext = {
   /** Writing calls go one after the other; takes a canonical tool name. */
   isWriting(tool: string): boolean
   limits: AgentLimits
+  /** Characters of results that one boundary may place; at least one result always is. */
+  resultRoom?: number
   /** A bound of the whole run that has been reached. */
   exhausted?: LimitReached
 }
@@ -43,13 +45,25 @@ export function nextStep(state: SessionState, context: StepContext): Step {
 }
 
 /** At a limit there is one last turn to sum up; of a loop the model is told once. */
-function openTurn(state: SessionState, { limits, exhausted }: StepContext): Step {
-  const consumed = state.mailbox.map(({ seq }) => seq)
+function openTurn(state: SessionState, { limits, exhausted, resultRoom }: StepContext): Step {
+  const consumed = fitting(state.mailbox, resultRoom)
   const loop = findLoop(state)
   const looping = loop && loop.signature === state.warned ? { limit: 'loop', value: loopLimit } : undefined
   const final = exhausted ?? reachedLimit(state, limits) ?? looping
   if (final) return { do: 'open-turn', consumed, final }
   return { do: 'open-turn', consumed, ...(loop && { loop }) }
+}
+
+/** All that wait, but no more results than there is room for: the rest comes with the next turn. */
+function fitting(mailbox: MailboxMessage[], room = Number.POSITIVE_INFINITY): number[] {
+  let used = 0
+  return mailbox.flatMap(({ seq, message }) => {
+    if (message.kind === 'user') return [seq]
+    const size = message.result.text.length
+    if (used > 0 && used + size > room) return []
+    used += size
+    return [seq]
+  })
 }
 
 /** The same call with the same result this often: warned, and stopped if it comes again. */
@@ -58,6 +72,11 @@ const loopLimit = 3
 /** True while something outside has to happen before this call can go on. */
 export function waitsOutside(call: OpenCall): boolean {
   return call.job !== undefined || call.wait !== undefined || (call.ask !== undefined && call.ask.answer === undefined)
+}
+
+/** Calls whose result is not there yet. */
+export function openCallCount({ calls }: SessionState): number {
+  return calls.filter((call) => !call.result).length
 }
 
 /** Text of the last answer, or what there was of it. */

@@ -1,3 +1,4 @@
+import { roomForText } from '../core/context-room.ts'
 import type { ErrorData } from '../core/errors.ts'
 import type { EndState, JobResult } from '../core/records.ts'
 import { deliveryKey, fold } from '../session/fold.ts'
@@ -31,10 +32,11 @@ export function createFinishing(kernel: Kernel): Finishing {
   }
 
   async function end(entry: SessionEntry, { state, error }: EndedHow): Promise<void> {
-    if (entry.stopping || entry.status === 'ended') return
-    await kernel.stopping.halt(entry)
-    const text = lastAnswer(fold(kernel.store.read(refOf(entry))))
-    finish(entry, { state, text, ...(error && { error }) })
+    if (kernel.closing || entry.status === 'ended') return
+    await kernel.stopping.halt(entry, () => {
+      const text = lastAnswer(fold(kernel.store.read(refOf(entry))))
+      finish(entry, { state, text, ...(error && { error }) })
+    })
     if (!entry.seed.parent) kernel.runs.finish(entry, state === 'limit' || state === 'timed_out' ? 'limit' : 'failed')
   }
 
@@ -62,8 +64,8 @@ export function createFinishing(kernel: Kernel): Finishing {
     if (!parent || !row || !child.end || child.generation !== row.generation) return
     const { job, alias, agent, generation, call, background } = row
     if (parent.received.has(deliveryKey(job, generation))) return
-    const result = resultForParent(child.end, alias, maxChars())
-    if (parent.status === 'ended' || parent.stopping) {
+    const result = resultForParent(child.end, alias, maxChars(parent))
+    if (parent.status === 'ended' || parent.ending > 0) {
       kernel.record(parent, [{ type: 'result.undeliverable', job, generation, result }])
       return
     }
@@ -82,8 +84,9 @@ export function createFinishing(kernel: Kernel): Finishing {
     if (parent.status !== 'suspended' || (!background && !awaitsAnother(parent))) kernel.placement.wake(parent)
   }
 
-  function maxChars(): number {
-    return maxResultChars[kernel.options.settings.toolset === 'compact' ? 'compact' : 'full']
+  function maxChars({ contextTokens }: SessionEntry): number {
+    const max = maxResultChars[kernel.options.settings.toolset === 'compact' ? 'compact' : 'full']
+    return contextTokens === undefined ? max : roomForText(contextTokens, max)
   }
 
   return { settle, end, deliver }

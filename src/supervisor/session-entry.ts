@@ -26,8 +26,10 @@ export type ChildEntry = {
 export type SessionEntry = {
   seed: SessionSeed
   status: 'idle' | 'queued' | 'active' | 'suspended' | 'ended'
-  /** Nothing is to be started for it any more: it is being stopped. */
-  stopping: boolean
+  /** Stops under way: while there is one, nothing is started for it. */
+  stopping: number
+  /** Those of them after which it is over, or a root at rest: results of its jobs have no turn to go to any more. */
+  ending: number
   /** A child that waits until fewer of its siblings are at work. */
   held: boolean
   epoch: number
@@ -55,6 +57,8 @@ export type SessionEntry = {
   /** Text of the last answer, known when it is idle. */
   text: string
   usage: Usage
+  /** Of its model; known once it has been activated. */
+  contextTokens?: number
   restarts: number
   end?: JobResult
 }
@@ -64,7 +68,8 @@ export function newEntry(seed: SessionSeed): SessionEntry {
   return {
     seed,
     status: 'idle',
-    stopping: false,
+    stopping: 0,
+    ending: 0,
     held: false,
     epoch: 0,
     lastSeq: 0,
@@ -190,15 +195,20 @@ export function isChild(entry: SessionEntry): entry is SessionEntry & { seed: Se
   return entry.seed.parent !== undefined
 }
 
-/** The next alias for an agent: its first three letters and a counter per parent. */
-export function nextAlias(entry: SessionEntry, agent: string): string {
+/**
+ * The next alias for an agent: its first three letters and a counter per parent. `isUsed`: of a child whose launch a
+ * crash has taken from its parent's journal.
+ */
+export function nextAlias(entry: SessionEntry, agent: string, isUsed: (alias: string) => boolean): string {
   const letters =
     agent
       .toLowerCase()
       .replace(/[^a-z0-9]/g, '')
       .slice(0, 3) || 'job'
   const taken = [...entry.jobs.values()].filter(({ alias }) => alias.replace(/-\d+$/, '') === letters)
-  return `${letters}-${taken.length + 1}`
+  let count = taken.length + 1
+  while (isUsed(`${letters}-${count}`)) count += 1
+  return `${letters}-${count}`
 }
 
 export type SessionIds = { root: SessionId; session: SessionId }

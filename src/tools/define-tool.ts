@@ -21,6 +21,8 @@ export type ToolContext = {
   todos: readonly Todo[]
   skills: readonly SkillDefinition[]
   spawnable: readonly AgentSummary[]
+  /** Longest output, in characters: the toolset's, or less where the model's context is small. */
+  maxChars?: number
   /** The name under which the model sees a canonical tool. */
   nameOf(canonical: string): string
   /** Whether the permissions let this call show what the request names; `runTool` puts it there. */

@@ -17,13 +17,15 @@ export const readSubAgent = defineTool({
   keep: 'head',
   permission: () => undefined,
 
-  async run({ job, offset = 1, limit = defaultPageLines }, { services, toolset, nameOf }) {
+  async run(
+    { job, offset = 1, limit = defaultPageLines },
+    { services, toolset, nameOf, maxChars = toolsets[toolset].maxChars },
+  ) {
     const reply = await services.transcript(job)
     if ('refused' in reply) return { output: reply.refused, isError: true }
     const window = windowOf(Buffer.from(reply.text), offset, limit)
     if (window.total === 0) return { title: job, output: `${job} has said nothing yet.` }
     if (window.lines.length === 0) return { title: job, output: pastEnd(job, window.total, offset) }
-    const { maxChars } = toolsets[toolset]
     const page = pageOf({ window, label: job, tool: nameOf('read_sub_agent'), maxChars, numbered: false })
     return { title: job, output: page.text }
   },

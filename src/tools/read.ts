@@ -82,6 +82,6 @@ async function loadWindow(
 }
 
 function paged(window: LineWindow, file: ResolvedPath, context: ToolContext, numbered: boolean) {
-  const { maxChars } = toolsets[context.toolset]
+  const { maxChars = toolsets[context.toolset].maxChars } = context
   return pageOf({ window, label: file.relative, tool: context.nameOf('read'), maxChars, numbered })
 }

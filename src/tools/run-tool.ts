@@ -52,7 +52,8 @@ export type RunToolRequest = {
  */
 export async function runTool(request: RunToolRequest): Promise<ToolOutcome> {
   const { call, registry } = request
-  const profile = toolsets[registry.toolset]
+  const toolset = toolsets[registry.toolset]
+  const profile = { ...toolset, maxChars: request.context.maxChars ?? toolset.maxChars }
   const tool = registry.find(call.tool)
   if (!tool) return finished(failed(unknownTool(call.tool, registry)))
   if (call.invalid !== undefined) return finished(failed(invalidJson(call.invalid, tool, registry)))

@@ -1,13 +1,9 @@
+import { roomForResults } from '../core/context-room.ts'
 import { toErrorData } from '../core/errors.ts'
 import type { EventBody } from '../core/events.ts'
-import { callId } from '../core/ids.ts'
 import type { ActivationEnd, ActivationTask, Appended, AppendRequest, Fence, SupervisorApi } from '../core/messages.ts'
-import type { Model, ModelReply, ModelRequest } from '../core/model.ts'
-import type { JournalRecord, LimitReached, RecordBody, RecordedCall, SessionSeed } from '../core/records.ts'
+import type { JournalRecord, LimitReached, RecordBody, SessionSeed } from '../core/records.ts'
 import type { SessionState } from '../core/state.ts'
-import { createModel } from '../models/create-model.ts'
-import { buildMessages } from '../session/build-messages.ts'
-import { buildSystem } from '../session/build-system.ts'
 import { applyRecord } from '../session/fold.ts'
 import { limitsOf } from '../session/limits.ts'
 import { lastAnswer, nextStep, type Step, type StepContext } from '../session/next-step.ts'
@@ -15,8 +11,8 @@ import { lastTurnNotice, withNotices } from '../session/notices.ts'
 import { createRegistry, type ToolRegistry } from '../tools/registry.ts'
 import { chooseToolset } from '../tools/toolsets.ts'
 import { abortable } from './abortable.ts'
-import { askModel } from './ask-model.ts'
 import type { LiveSink } from './live-sink.ts'
+import { requestReply } from './request-reply.ts'
 import { createCallRunner, type FinishedCall } from './run-call.ts'
 
 /** What connects an activation with its supervisor. */
@@ -102,6 +98,7 @@ function createLoop(activation: Activation): () => Promise<ActivationEnd> {
   const context: StepContext = {
     running: runner.running,
     isWriting: (tool: string) => registry.find(tool)?.effect === 'write',
+    resultRoom: roomForResults(task.model.profile.contextTokens),
     limits: limitsOf(seed.limits, seed.agent.limits, task.settings.limits),
   }
   /** Of the turn that was opened: the job board's text. Its slot is held. */
@@ -211,81 +208,5 @@ function createChanges(signal: AbortSignal) {
       pending = undefined
       return what
     },
-  }
-}
-
-/** One turn's request; `undefined` when the reply is recorded. The slot goes back with the record. */
-async function requestReply(activation: Activation, board: string): Promise<ActivationEnd | undefined> {
-  const { task, link, append } = activation
-  const { turn } = task.state
-  const release = task.slot?.server
-  const model = createModel(task.model)
-  try {
-    const reply = await ask(activation, model, board)
-    for (const message of reply.warnings) activation.emit({ type: 'model.truncated', message })
-    await append([assistantRecord(activation, turn, reply)], { release })
-    return undefined
-  } catch (thrown) {
-    link.signal.throwIfAborted()
-    const error = toErrorData(thrown)
-    if (error.code === 'fenced' || error.code === 'internal') throw thrown
-    await append([{ type: 'turn.failed', turn, error }], { release })
-    return { outcome: 'failed', error }
-  }
-}
-
-function ask(activation: Activation, model: Model, board: string): Promise<ModelReply> {
-  const { emit, link, task } = activation
-  const { turn } = task.state
-  const build = requestBuilder(activation, model, board)
-  return askModel({
-    model,
-    build,
-    emit,
-    onDelta: ({ type, text }) => emit({ type: type === 'text' ? 'text.delta' : 'thinking.delta', turn, text }),
-    signal: link.signal,
-  })
-}
-
-function requestBuilder({ task, seed, registry }: Activation, model: Model, board: string) {
-  const { agent, depth } = seed
-  const messages = buildMessages(task.state, registry.nameOf)
-  const tools = registry.specs()
-  const system = buildSystem(seed, task.skills, registry.find('skill') !== undefined)
-  return (attempt: number, nudge?: string): ModelRequest => ({
-    system,
-    messages: nudge ? [...messages, { role: 'user', text: nudge }] : messages,
-    tools,
-    ...(board && { board }),
-    facts: {
-      agent: agent.name,
-      depth,
-      session: task.session,
-      turn: task.state.turn,
-      attempt: attempt + task.attempt - 1,
-      purpose: 'turn',
-    },
-    contextTokens: model.profile.contextTokens,
-    ...(agent.think !== undefined && { think: agent.think }),
-    ...(agent.options && { options: agent.options }),
-  })
-}
-
-function assistantRecord({ registry, task }: Activation, turn: number, reply: ModelReply): RecordBody {
-  const { text, thinking, usage, warnings } = reply
-  // In the last turn there is nobody to run them for.
-  const wanted = task.state.final ? [] : reply.calls
-  const calls = wanted.map(({ tool, args, invalid }, index): RecordedCall => {
-    const name = registry.find(tool)?.name ?? tool
-    return { id: callId(turn, index + 1), tool: name, args, ...(invalid !== undefined && { invalid }) }
-  })
-  return {
-    type: 'assistant.message',
-    turn,
-    text,
-    ...(thinking && { thinking }),
-    calls,
-    usage,
-    ...(warnings.length > 0 && { warnings }),
   }
 }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { roomForText } from '../core/context-room.ts'
 import { askId, type CallId } from '../core/ids.ts'
 import type { RecordBody } from '../core/records.ts'
 import type { OpenCall } from '../core/state.ts'
@@ -122,6 +123,7 @@ function toolContext(activation: Activation, call: OpenCall, workspace: Workspac
     todos: task.state.todos,
     skills: task.skills,
     spawnable: task.spawnable,
+    maxChars: roomForText(task.model.profile.contextTokens, toolsets[registry.toolset].maxChars),
     nameOf: registry.nameOf,
     services: createServices(activation, call),
   }

@@ -1,0 +1,14 @@
+const charsPerToken = 4
+
+/** From this size on, in tokens, a context takes the longest outputs as they are. */
+const roomyTokens = 15_000
+
+/** Characters that one output or one child's result may take: a quarter of a small context. */
+export function roomForText(contextTokens: number, maxChars: number): number {
+  return contextTokens >= roomyTokens ? maxChars : Math.min(maxChars, contextTokens * (charsPerToken / 4))
+}
+
+/** Characters of sub-agents' results that one turn may place: half of the context. */
+export function roomForResults(contextTokens: number): number {
+  return contextTokens * (charsPerToken / 2)
+}

@@ -1,0 +1,100 @@
+import { RuntimeError, toErrorData } from '../core/errors.ts'
+import { callId } from '../core/ids.ts'
+import type { ActivationEnd } from '../core/messages.ts'
+import type { Model, ModelReply, ModelRequest } from '../core/model.ts'
+import type { RecordBody, RecordedCall } from '../core/records.ts'
+import { createModel } from '../models/create-model.ts'
+import { buildMessages } from '../session/build-messages.ts'
+import { buildSystem } from '../session/build-system.ts'
+import { askModel } from './ask-model.ts'
+import { compactHistory, isNearlyFull } from './compact-history.ts'
+import type { Activation } from './run-activation.ts'
+
+/** One turn's request; `undefined` when the reply is recorded. The slot goes back with the record. */
+export async function requestReply(activation: Activation, board: string): Promise<ActivationEnd | undefined> {
+  const { task, link, append } = activation
+  const { turn } = task.state
+  const release = task.slot?.server
+  const model = createModel(task.model)
+  try {
+    const reply = await askWithRoom(activation, model, board)
+    for (const message of reply.warnings) activation.emit({ type: 'model.truncated', message })
+    await append([assistantRecord(activation, turn, reply)], { release })
+    return undefined
+  } catch (thrown) {
+    link.signal.throwIfAborted()
+    const error = toErrorData(thrown)
+    if (error.code === 'fenced' || error.code === 'internal') throw thrown
+    await append([{ type: 'turn.failed', turn, error }], { release })
+    return { outcome: 'failed', error }
+  }
+}
+
+/** Asks; before the context is full, and when the server says it is, the history is summed up first. */
+async function askWithRoom(activation: Activation, model: Model, board: string): Promise<ModelReply> {
+  const first = requestBuilder(activation, model, board)(1)
+  if (isNearlyFull(activation, first)) await compactHistory(activation, model)
+  try {
+    return await ask(activation, model, board)
+  } catch (thrown) {
+    if (!(thrown instanceof RuntimeError) || thrown.code !== 'context-too-long') throw thrown
+    if (!(await compactHistory(activation, model))) throw thrown
+    return ask(activation, model, board)
+  }
+}
+
+function ask(activation: Activation, model: Model, board: string): Promise<ModelReply> {
+  const { emit, link, task } = activation
+  const { turn } = task.state
+  const build = requestBuilder(activation, model, board)
+  return askModel({
+    model,
+    build,
+    emit,
+    onDelta: ({ type, text }) => emit({ type: type === 'text' ? 'text.delta' : 'thinking.delta', turn, text }),
+    signal: link.signal,
+  })
+}
+
+function requestBuilder({ task, seed, registry }: Activation, model: Model, board: string) {
+  const { agent, depth } = seed
+  const messages = buildMessages(task.state, registry.nameOf)
+  const tools = registry.specs()
+  const system = buildSystem(seed, task.skills, registry.find('skill') !== undefined)
+  return (attempt: number, nudge?: string): ModelRequest => ({
+    system,
+    messages: nudge ? [...messages, { role: 'user', text: nudge }] : messages,
+    tools,
+    ...(board && { board }),
+    facts: {
+      agent: agent.name,
+      depth,
+      session: task.session,
+      turn: task.state.turn,
+      attempt: attempt + task.attempt - 1,
+      purpose: 'turn',
+    },
+    contextTokens: model.profile.contextTokens,
+    ...(agent.think !== undefined && { think: agent.think }),
+    ...(agent.options && { options: agent.options }),
+  })
+}
+
+function assistantRecord({ registry, task }: Activation, turn: number, reply: ModelReply): RecordBody {
+  const { text, thinking, usage, warnings } = reply
+  // In the last turn there is nobody to run them for.
+  const wanted = task.state.final ? [] : reply.calls
+  const calls = wanted.map(({ tool, args, invalid }, index): RecordedCall => {
+    const name = registry.find(tool)?.name ?? tool
+    return { id: callId(turn, index + 1), tool: name, args, ...(invalid !== undefined && { invalid }) }
+  })
+  return {
+    type: 'assistant.message',
+    turn,
+    text,
+    ...(thinking && { thinking }),
+    calls,
+    usage,
+    ...(warnings.length > 0 && { warnings }),
+  }
+}
