@@ -29,6 +29,13 @@ test('a folder that cannot be made is an error that names it and the remedy', ()
   expect(() => dataDir({ TROUPE_HOME: join(file, 'below') })).toThrow(/file.below \(ENOTDIR\)\. Set TROUPE_HOME/)
 })
 
+test.skipIf(process.platform !== 'linux')(
+  'where the system lets nobody make a folder it is an error, not an endless loop',
+  () => {
+    expect(() => dataDir({ TROUPE_HOME: '/proc/troupe/below' })).toThrow(/\/proc\/troupe\/below \(ENOENT\)/)
+  },
+)
+
 test.skipIf(process.getuid?.() === 0)('a folder that may not be written to is an error', () => {
   const folder = newFolder()
   chmodSync(folder, 0o500)

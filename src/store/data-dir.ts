@@ -1,6 +1,8 @@
-import { accessSync, constants, mkdirSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { isAbsolute, join, resolve } from 'node:path'
 import { RuntimeError } from '../core/errors.ts'
+import { makeFolders } from './make-folders.ts'
+import { errnoOf } from './storage-error.ts'
 
 type Environment = Record<string, string | undefined>
 
@@ -23,18 +25,14 @@ export function dataDirPath(env: Environment = process.env): string {
 export function dataDir(env: Environment = process.env): string {
   const path = dataDirPath(env)
   try {
-    mkdirSync(path, { recursive: true, mode: 0o700 })
+    makeFolders(path)
     accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
     throw new RuntimeError(
       'no-data-dir',
-      `Sessions cannot be kept in ${path} (${codeOf(error)}). Set TROUPE_HOME to a folder that troupe may write to.`,
+      `Sessions cannot be kept in ${path} (${errnoOf(error)}). Set TROUPE_HOME to a folder that troupe may write to.`,
       { cause: error },
     )
   }
   return path
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
 }

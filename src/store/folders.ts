@@ -1,5 +1,6 @@
-import { closeSync, constants, fsync, mkdirSync } from 'node:fs'
+import { closeSync, constants, fsync } from 'node:fs'
 import { dirname } from 'node:path'
+import { makeFolders } from './make-folders.ts'
 import type { OpenFiles } from './open-files.ts'
 import { errnoOf, storageError } from './storage-error.ts'
 
@@ -9,7 +10,7 @@ import { errnoOf, storageError } from './storage-error.ts'
  */
 export function makeFolder(path: string, above: string): string[] {
   try {
-    const firstMade = mkdirSync(path, { recursive: true, mode: 0o700 })
+    const firstMade = makeFolders(path)
     const last = firstMade === undefined ? above : dirname(firstMade)
     const folders = [path]
     for (let folder = path; folder !== last && folder !== dirname(folder); ) {
