@@ -5,6 +5,7 @@ import type { SessionId } from '../core/ids.ts'
 import type { JournalRecord, RecordBody } from '../core/records.ts'
 import type { DamageReport } from './damage.ts'
 import { type Disk, systemDisk } from './disk.ts'
+import { createFaultPoint } from './fault-point.ts'
 import { makeFolder, syncFolders } from './folders.ts'
 import {
   appendToJournal,
@@ -89,6 +90,7 @@ export function createStore(options: StoreOptions): Store {
     sync: (target) => (target.kind === 'journal' ? syncJournal(target, access) : syncRoot(target)),
     onFailure: ({ path }, { message }) => onDamage({ path, message }),
   })
+  const faultPoint = createFaultPoint()
   let closing: Promise<void> | undefined
 
   async function syncRoot(root: OwnedRoot): Promise<void> {
@@ -125,6 +127,7 @@ export function createStore(options: StoreOptions): Store {
     const records = appendToJournal(journal, bodies, access)
     queue.mark(journal)
     if (isNew) queue.mark(owned)
+    faultPoint?.(records)
     return records
   }
 
