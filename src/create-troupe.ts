@@ -97,7 +97,12 @@ export interface Troupe {
 }
 
 /** Loads configuration, agents and skills, finds a model, and makes a runtime. Throws `RuntimeError`s that name the remedy. */
-export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe> {
+export function createTroupe(options: TroupeOptions = {}): Promise<Troupe> {
+  return assembleTroupe(options, {})
+}
+
+/** The same with parts replaced: for tests. */
+export async function assembleTroupe(options: TroupeOptions, parts: { workerFile?: string }): Promise<Troupe> {
   const env = options.env ?? process.env
   const dir = workspaceDir(options.dir)
   const dataDir = options.dataDir ? resolve(options.dataDir) : defaultDataDir(env)
@@ -119,11 +124,15 @@ export async function createTroupe(options: TroupeOptions = {}): Promise<Troupe>
     ...(options.model && { modelOverride: chosen.spec.profile.ref }),
     permissionMode: settings.permissionMode,
     ...(options.onAsk && { onAsk: options.onAsk }),
-    createHost(parts) {
-      const inline = (options.host ?? config.host) === 'inline'
-      return inline
-        ? createInlineHost(parts)
-        : createThreadHost({ ...parts, threads: options.workers ?? config.workers })
+    createHost(wanted) {
+      if ((options.host ?? config.host) === 'inline') return createInlineHost(wanted)
+      return createThreadHost({
+        ...wanted,
+        ...parts,
+        threads: options.workers ?? config.workers,
+        aloneThreads: config.isolatedWorkers,
+        memoryMb: config.workerMemoryMb,
+      })
     },
   })
 

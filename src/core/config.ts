@@ -53,6 +53,18 @@ export const configSchema = z.strictObject({
     .optional()
     .describe('provider/name, such as ollama/qwen3:8b; default: the first local model that can call tools'),
   workers: z.int().min(1).max(64).default(2).describe('Worker threads of the pool'),
+  workerMemoryMb: z
+    .int()
+    .min(32)
+    .max(65536)
+    .default(512)
+    .describe('Heap of one worker thread, and what it may hold outside of it, in MB'),
+  isolatedWorkers: z
+    .int()
+    .min(1)
+    .max(64)
+    .default(4)
+    .describe('Worker threads besides the pool, each for one session alone'),
   host: z.enum(['threads', 'inline']).default('threads').describe('Where activations run'),
   toolset: z.enum(['auto', 'full', 'compact']).default('auto').describe('Names and texts of the tools'),
   maxDepth: z

@@ -157,8 +157,8 @@ export interface SupervisorApi {
 
 /** What the supervisor may ask of a worker; called over comlink. */
 export interface WorkerApi {
-  /** Resolves when the activation is over; rejects never. */
-  activate(task: ActivationTask): Promise<ActivationEnd>
+  /** Resolves when the activation is over; rejects never. `ticket` names it in the worker's pulse. */
+  activate(task: ActivationTask, ticket?: number): Promise<ActivationEnd>
   /** There are records that the activation has not seen. */
   poke(fence: Fence): void
   /** Aborts the activation's signal: running calls are answered, then it ends as `cancelled`. */

@@ -101,6 +101,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     async close() {
       kernel.closing = true
       await kernel.host.close()
+      kernel.placement.close()
       kernel.partials.close()
       kernel.deadlines.close()
       kernel.waits.close()
@@ -138,7 +139,7 @@ function assemble(options: SupervisorOptions): Kernel {
   kernel.host = options.createHost({
     api: createSupervisorApi(kernel),
     onLive: (events) => takeLive(kernel, events),
-    onDied: (worker, error) => reportDeath(kernel, worker, error),
+    onDied: (death) => kernel.placement.workerDied(death),
   })
   return kernel
 }
@@ -160,21 +161,6 @@ function noteDoing({ board }: Kernel, entry: SessionEntry, event: EventBody): vo
   const doing = event.title ? `${event.tool} ${event.title}` : event.tool
   board.apply({ type: 'job.changed', job: parent.job, generation: entry.generation, state: 'running', doing })
 }
-
-function reportDeath(kernel: Kernel, worker: Parameters<SupervisorOptionsDied>[0], error: Error): void {
-  const affected = [...kernel.entries.values()].filter((entry) => entry.worker === worker)
-  const sessions = affected.map(({ seed }) => seed.session)
-  const first = affected[0]
-  if (first)
-    kernel.emit(first, {
-      type: 'worker.died',
-      worker,
-      error: { code: 'worker-died', message: error.message },
-      sessions,
-    })
-}
-
-type SupervisorOptionsDied = Parameters<SupervisorOptions['createHost']>[0]['onDied']
 
 function begin(kernel: Kernel, entry: SessionEntry): void {
   if (entry.waiting.size > 0) kernel.placement.wake(entry)

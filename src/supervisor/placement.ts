@@ -2,12 +2,13 @@ import { type ErrorData, RuntimeError, toErrorData } from '../core/errors.ts'
 import type { ActivationEnd, ActivationTask } from '../core/messages.ts'
 import { spawnableFor } from '../definitions/spawnable.ts'
 import { fold } from '../session/fold.ts'
+import type { Placed, WorkerDeath } from '../workers/host.ts'
 import type { Kernel } from './kernel.ts'
-import { interruptedResult } from './recover.ts'
+import type { LockOwner } from './locks.ts'
+import { createRestarts } from './restarts.ts'
 import { refOf, type SessionEntry } from './session-entry.ts'
+import type { SlotOwner } from './slots.ts'
 import { exhaustedBudget } from './usage.ts'
-
-const maxRestarts = 3
 
 /** Decides what runs where: queues sessions, activates them, takes them back. */
 export type Placement = {
@@ -17,10 +18,17 @@ export type Placement = {
   deactivate(entry: SessionEntry, status: 'idle' | 'suspended'): void
   /** Resolves when the session is at work no longer. */
   inactive(entry: SessionEntry): Promise<void>
+  workerDied(death: WorkerDeath): void
+  close(): void
 }
 
+/** Sessions that wait for a place on a shared worker, or for a worker of their own. */
+type Line = { readonly alone: boolean; readonly queue: SessionEntry[]; starting: number }
+
 export function createPlacement(kernel: Kernel): Placement {
-  const queue: SessionEntry[] = []
+  const shared: Line = { alone: false, queue: [], starting: 0 }
+  const alone: Line = { alone: true, queue: [], starting: 0 }
+  const restarts = createRestarts(kernel, enqueue)
   const idleWaiters = new Map<SessionEntry, (() => void)[]>()
 
   function wake(entry: SessionEntry): void {
@@ -29,36 +37,65 @@ export function createPlacement(kernel: Kernel): Placement {
       if (entry.worker) kernel.host.poke(entry.worker, fenceOf(entry))
       return
     }
+    restarts.forget(entry)
     entry.status = 'queued'
-    queue.push(entry)
-    if (kernel.host.free() <= 0) kernel.noteJob(entry, 'queued')
+    enqueue(entry)
+  }
+
+  function enqueue(entry: SessionEntry): void {
+    const line = restarts.needsOwnWorker(entry) ? alone : shared
+    line.queue.push(entry)
+    if (room(line) <= 0) kernel.noteJob(entry, 'queued')
     pump()
   }
 
+  /** Sessions that are being prepared have not reached the host. */
+  function room({ alone, starting }: Line): number {
+    return kernel.host.free(alone) - starting
+  }
+
   function pump(): void {
-    while (queue.length > 0 && kernel.host.free() > 0) {
-      const entry = queue.shift()
-      if (entry?.status === 'queued' && !entry.stopping) void activate(entry)
+    for (const line of [shared, alone]) {
+      while (line.queue.length > 0 && room(line) > 0) {
+        const entry = line.queue.shift()
+        if (entry?.status === 'queued' && !entry.stopping) void activate(entry, line)
+      }
     }
   }
 
-  async function activate(entry: SessionEntry): Promise<void> {
+  async function activate(entry: SessionEntry, line: Line): Promise<void> {
     entry.status = 'active'
     entry.epoch += 1
-    const { epoch } = entry
+    const owner = fenceOf(entry)
     try {
-      const task = await prepare(entry)
-      if (entry.epoch !== epoch || entry.status !== 'active') return
-      if (entry.stopping || kernel.closing) return deactivate(entry, 'idle')
-      const { worker, ended } = kernel.host.activate(task)
-      entry.worker = worker
-      kernel.emit(entry, { type: 'session.activated', epoch, worker })
-      kernel.noteJob(entry, 'running')
-      finish(entry, epoch, await ended)
+      const placed = await place(entry, line)
+      if (!placed) return
+      void placed.left.then(() => release(owner))
+      finish(entry, owner.epoch, await placed.ended)
     } catch (thrown) {
-      finish(entry, epoch, failedStart(thrown))
+      finish(entry, owner.epoch, failedStart(thrown))
     } finally {
       pump()
+    }
+  }
+
+  async function place(entry: SessionEntry, line: Line): Promise<Placed | undefined> {
+    const { epoch } = entry
+    line.starting += 1
+    try {
+      const task = await prepare(entry)
+      if (entry.epoch !== epoch || entry.status !== 'active') return undefined
+      if (entry.stopping || kernel.closing) {
+        park(entry, 'idle')
+        return undefined
+      }
+      const placed = kernel.host.activate(task, line.alone)
+      entry.worker = placed.worker
+      kernel.emit(entry, { type: 'session.activated', epoch, worker: placed.worker })
+      kernel.noteJob(entry, 'running')
+      return placed
+    } finally {
+      line.starting -= 1
     }
   }
 
@@ -68,6 +105,7 @@ export function createPlacement(kernel: Kernel): Placement {
     entry.recent = []
     const state = fold(records)
     const { spec, slots } = await kernel.options.readyModel(modelRef(kernel, entry))
+    entry.contextTokens = spec.profile.contextTokens
     const { settings, agents, skills } = kernel.options
     const { session, root, agent } = entry.seed
     return {
@@ -89,25 +127,22 @@ export function createPlacement(kernel: Kernel): Placement {
   /** Takes an activation's end, unless the session has been handed back or taken away before. */
   function finish(entry: SessionEntry, epoch: number, end: ActivationEnd): void {
     if (entry.epoch !== epoch || entry.status !== 'active') return
-    deactivate(entry, 'idle')
+    park(entry, 'idle')
     if (entry.stopping || kernel.closing) return
+    if (end.outcome === 'crashed') return restarts.crashed(entry, end.error)
+    restarts.survived(entry)
     switch (end.outcome) {
       case 'failed':
-        return void kernel.finishing.end(entry, { state: 'failed', error: end.error })
+        return restarts.failed(entry, end.error)
       case 'limit':
         kernel.emit(entry, { type: 'limit.reached', limit: end.limit, value: end.value })
         return void kernel.finishing.end(entry, { state: 'limit', error: limitError(end.limit, end.value) })
-      case 'crashed':
-        return restart(entry, end.error)
       default:
         return kernel.finishing.settle(entry)
     }
   }
 
-  function deactivate(entry: SessionEntry, status: 'idle' | 'suspended'): void {
-    const owner = fenceOf(entry)
-    kernel.locks.releaseAll(owner)
-    kernel.slots.releaseAll(owner)
+  function park(entry: SessionEntry, status: 'idle' | 'suspended'): void {
     kernel.partials.flush(entry.seed.session)
     entry.worker = undefined
     entry.recent = []
@@ -117,36 +152,27 @@ export function createPlacement(kernel: Kernel): Placement {
     for (const resolve of waiters) resolve()
   }
 
-  /** A worker died, or an activation with it: the journal is folded again, calls that had begun are answered. */
-  function restart(entry: SessionEntry, error: ErrorData): void {
-    entry.restarts += 1
-    if (entry.restarts > maxRestarts) {
-      const message = `It was started ${entry.restarts} times and failed each time; the last reason: ${error.message}`
-      return void kernel.finishing.end(entry, { state: 'failed', error: { ...error, message } })
-    }
-    answerStarted(kernel, entry)
-    const { epoch, restarts } = entry
-    kernel.emit(entry, { type: 'session.restarted', epoch: epoch + 1, reason: error.message, restarts })
-    wake(entry)
+  /** Nothing of that epoch runs any more. */
+  function release(owner: LockOwner & SlotOwner): void {
+    kernel.locks.releaseAll(owner)
+    kernel.slots.releaseAll(owner)
   }
 
   return {
     wake,
-    deactivate,
+    deactivate(entry, status) {
+      release(fenceOf(entry))
+      restarts.survived(entry)
+      park(entry, status)
+    },
     inactive(entry) {
       if (entry.status !== 'active') return Promise.resolve()
       return new Promise((resolve) => {
         idleWaiters.set(entry, [...(idleWaiters.get(entry) ?? []), resolve])
       })
     },
-  }
-}
-
-/** Answers side-effecting calls that had begun, but for those whose process still runs outside the worker. */
-export function answerStarted(kernel: Kernel, entry: SessionEntry): void {
-  for (const call of [...entry.started]) {
-    if (kernel.processes.has(entry.seed.session, call)) continue
-    kernel.record(entry, [{ type: 'call.finished', call, result: interruptedResult(), durationMs: 0 }])
+    workerDied: restarts.workerDied,
+    close: restarts.close,
   }
 }
 

@@ -59,6 +59,7 @@ export function createStopping(kernel: Kernel): Stopping {
   /** The worker did not answer: from now on its epoch is an old one. Its locks go with the worker. */
   function fenceOff(entry: SessionEntry): void {
     kernel.partials.flush(entry.seed.session)
+    if (entry.worker) kernel.host.abandon(entry.worker, { session: entry.seed.session, epoch: entry.epoch })
     entry.epoch += 1
     entry.status = 'idle'
     entry.worker = undefined

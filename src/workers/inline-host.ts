@@ -20,12 +20,18 @@ export function createInlineHost({ api, onLive }: HostOptions): Host {
       const ended = workerApi.activate(structuredClone(task)).finally(() => {
         active -= 1
       })
-      return { worker, ended }
+      const left = ended.then(ignore, ignore)
+      return { worker, ended, left }
     },
     poke: (_worker, fence) => workerApi.poke(fence),
     cancel: (_worker, fence) => workerApi.cancel(fence),
-    drain: () => undefined,
-    warm: () => undefined,
+    abandon: ignore,
+    drain: ignore,
+    warm: ignore,
     close: async () => undefined,
   }
+}
+
+function ignore(): void {
+  // Nothing to do in the supervisor's own thread.
 }

@@ -1,10 +1,11 @@
-import { type MessagePort, threadId } from 'node:worker_threads'
+import type { MessagePort } from 'node:worker_threads'
 import { expose, wrap } from 'comlink'
 import nodeEndpoint from 'comlink/dist/esm/node-adapter.mjs'
 import type { Appended, AppendRequest, LiveBatch, SupervisorApi } from '../core/messages.ts'
 import { keepErrorsWhole } from './comlink-errors.ts'
 import { createLiveSink, type ThreadSink } from './live-sink.ts'
 import { createWorkerApi } from './session-host.ts'
+import { createWorkerPulse } from './worker-pulse.ts'
 
 /** What the host hands to a new thread. */
 export type WorkerPorts = {
@@ -14,21 +15,23 @@ export type WorkerPorts = {
   supervisor: MessagePort
   /** Live events out, acknowledgements in. */
   live: MessagePort
+  /** Where the thread writes its pulse. */
+  pulse: SharedArrayBuffer
 }
 
 /** What a worker says on its live port before the first batch. */
-export type WorkerReady = { ready: true; threadId: number }
+export type WorkerReady = { ready: true }
 
 /** An `append` of a thread takes along the live events that came before it. */
 export type ThreadAppend = AppendRequest & { live: LiveBatch['events'] }
 
 /** The one piscina task of a thread: hosts activations until the host closes the live port. */
-export default function runWorker({ calls, supervisor, live }: WorkerPorts): Promise<void> {
+export default function runWorker({ calls, supervisor, live, pulse }: WorkerPorts): Promise<void> {
   keepErrorsWhole()
   const sink = createLiveSink(live)
-  expose(createWorkerApi(connect(supervisor, sink), sink), nodeEndpoint(calls))
+  expose(createWorkerApi(connect(supervisor, sink), sink, createWorkerPulse(pulse)), nodeEndpoint(calls))
   live.on('message', ({ acknowledged }: { acknowledged: number }) => sink.acknowledge(acknowledged))
-  live.postMessage({ ready: true, threadId } satisfies WorkerReady)
+  live.postMessage({ ready: true } satisfies WorkerReady)
   return new Promise((resolve) => {
     live.once('close', () => {
       sink.close()

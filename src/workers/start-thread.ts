@@ -1,0 +1,78 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Worker } from 'node:worker_threads'
+import { Piscina } from 'piscina'
+import { messageOf } from '../core/errors.ts'
+import type { WorkerPorts } from './worker-entry.ts'
+
+export type ThreadOptions = {
+  /** Old generation of a thread's heap, in MB. */
+  memoryMb: number
+  /** The worker's program; default: the bundled one. */
+  workerFile?: string
+}
+
+/** A thread that runs the worker's entry as its one task. */
+export type Thread = {
+  /** Resolves after its exit, with what is known of the reason. Rejects never. */
+  exited: Promise<string>
+  /** Its task ended although the thread lives: it can host nothing. Resolves with the reason, or never. */
+  quit: Promise<string>
+  /** Tells it to go. It may be stuck in a synchronous call of the system: nothing here waits for it. */
+  terminate(): void
+}
+
+/**
+ * Starts a thread in a piscina pool of its own. A pool of several cannot say which of its threads will take a task, and a
+ * task whose thread dies at its start stays in the pool's queue for ever.
+ */
+export function startThread(ports: WorkerPorts, { memoryMb, workerFile }: ThreadOptions): Thread {
+  const pool = new Piscina({
+    filename: workerFile ?? findWorkerFile(),
+    minThreads: 0,
+    maxThreads: 1,
+    concurrentTasksPerWorker: 1,
+    idleTimeout: 60_000,
+    // The default, 'sync', freezes the event loop of a worker that has no piscina task.
+    atomics: 'disabled',
+    env: { ...process.env },
+    resourceLimits: { maxOldGenerationSizeMb: memoryMb },
+  })
+  // Told by the thread's own events.
+  pool.on('error', () => undefined)
+  const task = pool.run(ports, { transferList: [ports.calls, ports.supervisor, ports.live] as never })
+  const thread = pool.threads[0]
+  if (!thread) throw new Error('piscina started no thread')
+  let thrown: unknown
+  let hasThrown = false
+  thread.once('error', (error) => {
+    thrown = error
+    hasThrown = true
+  })
+  const quit = new Promise<string>((resolve) => {
+    task.then(
+      () => resolve('its program ended by itself'),
+      (error) => resolve(messageOf(error)),
+    )
+  })
+  const exited = exitOf(thread).then((code) => {
+    void pool.destroy()
+    return hasThrown ? describe(thrown, memoryMb) : `it exited with code ${code}`
+  })
+  return { exited, quit, terminate: () => void pool.destroy() }
+}
+
+function exitOf(thread: Worker): Promise<number> {
+  return new Promise((resolve) => thread.once('exit', resolve))
+}
+
+function describe(thrown: unknown, memoryMb: number): string {
+  const isMemory = thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_WORKER_OUT_OF_MEMORY'
+  return isMemory ? `it ran out of memory (workerMemoryMb is ${memoryMb})` : messageOf(thrown)
+}
+
+/** The bundled entry: beside this file when this file is bundled too, else in `dist/`. */
+function findWorkerFile(): string {
+  const beside = fileURLToPath(new URL('worker-entry.js', import.meta.url))
+  return existsSync(beside) ? beside : fileURLToPath(new URL('../../dist/worker-entry.js', import.meta.url))
+}
