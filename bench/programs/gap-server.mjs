@@ -35,7 +35,7 @@ function reply({ isChild, turn }) {
 
 function call(turn) {
   if (kind === 'read') return { name: 'read', arguments: { file_path: `file-${(turn % 8) + 1}.txt` } }
-  return { name: 'task', arguments: { agent: 'explorer', prompt: 'Say that you are done.' } }
+  return { name: 'task', arguments: { agent: 'explorer', prompt: `Say that you are done, ${turn}.` } }
 }
 
 function line(fields) {
