@@ -2,9 +2,10 @@ import type { CallId } from '../core/ids.ts'
 import type { Fence, SupervisorApi } from '../core/messages.ts'
 import type { JobResult } from '../core/records.ts'
 import { resultText } from '../session/build-messages.ts'
+import { deliveryKey, fold } from '../session/fold.ts'
 import type { Kernel } from './kernel.ts'
 import { callResultOf } from './result-for-parent.ts'
-import type { ChildEntry, SessionEntry } from './session-entry.ts'
+import { type ChildEntry, refOf, type SessionEntry } from './session-entry.ts'
 
 /** What a parent, or a person in its place, does with its running children. */
 export type Control = {
@@ -34,6 +35,7 @@ export function createControl(kernel: Kernel): Control {
     }
     if (interrupt) await kernel.stopping.interrupt(child, 'The agent that sent it interrupted it.', text)
     else kernel.say(child, text)
+    if (child.end) return refused(`${alias} ended (${child.end.state}) before it could read that.`)
     const when = interrupt ? 'It stopped what it was doing and reads it now.' : 'It reads it at its next step.'
     return { text: `Sent to ${alias}. ${when}`, isError: false }
   }
@@ -70,11 +72,17 @@ export function createControl(kernel: Kernel): Control {
     entry: SessionEntry,
     { call, row, child }: { call: CallId; row: ChildEntry; child: SessionEntry },
   ): Promise<void> {
-    await kernel.stopping.cancelTree(child, 'The agent that sent it cancelled it.', { deliver: !row.background })
-    const output = describeTree(kernel, child)
-    const job = { job: row.job, generation: row.generation, state: child.end?.state ?? ('cancelled' as const) }
-    const result = { output, isError: false, how: 'ok' as const, title: row.alias }
-    kernel.record(entry, [{ type: 'call.finished', call, result, durationMs: 0, ...(row.background && { job }) }])
+    const { generation } = row
+    await kernel.stopping.cancelTree(child, 'The agent that sent it cancelled it.', { deliver: false })
+    const isDelivered = entry.received.has(deliveryKey(row.job, generation))
+    // The turn that cancelled may have been stopped meanwhile: then the result comes as any other does.
+    const isOpen = entry.status !== 'ended' && entry.ending === 0 && isOpenCall(kernel, entry, call)
+    const withCall = isOpen && row.background && !isDelivered
+    if (!withCall) kernel.finishing.deliver(child)
+    if (!isOpen) return
+    const job = { job: row.job, generation, state: child.end?.state ?? ('cancelled' as const) }
+    const result = { output: describeTree(kernel, child), isError: false, how: 'ok' as const, title: row.alias }
+    kernel.record(entry, [{ type: 'call.finished', call, result, durationMs: 0, ...(withCall && { job }) }])
     kernel.placement.wake(entry)
   }
 
@@ -120,6 +128,10 @@ export function controlApi(
       return { records: since(entry, lastSeq), ...(answer && { answer }) }
     },
   }
+}
+
+function isOpenCall({ store }: Kernel, entry: SessionEntry, id: CallId): boolean {
+  return fold(store.read(refOf(entry))).calls.some((call) => call.id === id && !call.result)
 }
 
 /** What a child and those under it had when they were stopped. */

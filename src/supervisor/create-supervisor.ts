@@ -150,6 +150,7 @@ function takeLive(kernel: Kernel, events: LiveBatch['events']): void {
     if (!entry || entry.epoch !== epoch || entry.status !== 'active') continue
     kernel.stalls.heard(entry, event.type)
     if (event.type === 'text.delta') kernel.partials.add(session, event)
+    if (event.type === 'model.retried') kernel.partials.retry(session)
     noteDoing(kernel, entry, event)
     kernel.emit(entry, event)
   }

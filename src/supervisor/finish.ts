@@ -16,8 +16,8 @@ export type Finishing = {
   settle(entry: SessionEntry): void
   /** Ends a session that cannot go on, and all under it. Text: what it had. */
   end(entry: SessionEntry, how: EndedHow): Promise<void>
-  /** Hands an ended child's result to its parent, once. */
-  deliver(child: SessionEntry): void
+  /** Hands an ended child's result to its parent, once. `earlier`: of the generation that the parent knows, when the child is further on. */
+  deliver(child: SessionEntry, earlier?: JobResult): void
 }
 
 const maxResultChars = { full: 30_000, compact: 20_000 }
@@ -58,13 +58,15 @@ export function createFinishing(kernel: Kernel): Finishing {
     kernel.launching.startNext(entry)
   }
 
-  function deliver(child: SessionEntry): void {
+  function deliver(child: SessionEntry, earlier?: JobResult): void {
     const parent = kernel.parentOf(child)
     const row = parent?.jobs.get(child.seed.parent?.job ?? ('' as never))
-    if (!parent || !row || !child.end || child.generation !== row.generation) return
+    if (!parent || !row) return
+    const end = child.generation === row.generation ? child.end : earlier
+    if (!end) return
     const { job, alias, agent, generation, call, background } = row
     if (parent.received.has(deliveryKey(job, generation))) return
-    const result = resultForParent(child.end, alias, maxChars(parent))
+    const result = resultForParent(end, alias, maxChars(parent))
     if (parent.status === 'ended' || parent.ending > 0) {
       kernel.record(parent, [{ type: 'result.undeliverable', job, generation, result }])
       return

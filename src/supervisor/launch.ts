@@ -28,7 +28,8 @@ export function createLaunching(kernel: Kernel): Launching {
     const agent = kernel.options.agents.get(request.agent)
     const refused = refusal(kernel, entry, agent, request)
     if (refused !== undefined || !agent) return { records: [], refused: refused ?? '' }
-    const alias = nextAlias(entry, agent.name)
+    const isUsed = (name: string) => kernel.entries.has(childSessionId(entry.seed.session, name))
+    const alias = nextAlias(entry, agent.name, isUsed)
     const seed = childSeed(entry, agent, { ...request, alias })
     const { prompt, background, call, description } = request
     const job = seed.session as string as JobId
@@ -56,7 +57,8 @@ export function createLaunching(kernel: Kernel): Launching {
     const refused = refusalToContinue(entry, request, { alias, row, child })
     if (refused !== undefined || !row || !child) return { records: [], refused: refused ?? '' }
     const { prompt, background, call, description, lastSeq } = request
-    const generation = row.generation + 1
+    // After a crash a child may know of a generation that its parent has lost.
+    const generation = Math.max(row.generation, child.generation) + 1
     const { seed } = child
     kernel.record(entry, [
       {

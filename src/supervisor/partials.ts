@@ -2,7 +2,7 @@ import type { Clock } from '../core/clock.ts'
 import type { EventBody } from '../core/events.ts'
 import type { SessionId } from '../core/ids.ts'
 
-type Partial = { turn: number; text: string; cancel: () => void }
+type Partial = { turn: number; text: string; stale: boolean; cancel: () => void }
 
 const everyMs = 1000
 
@@ -28,11 +28,17 @@ export function createPartials(clock: Clock, write: (session: SessionId, turn: n
     add(session: SessionId, event: Extract<EventBody, { type: 'text.delta' }>): void {
       const partial = open.get(session)
       if (partial?.turn === event.turn) {
-        partial.text += event.text
+        partial.text = partial.stale ? event.text : partial.text + event.text
+        partial.stale = false
         return
       }
       drop(session)
-      open.set(session, { turn: event.turn, text: event.text, cancel: schedule(session) })
+      open.set(session, { turn: event.turn, text: event.text, stale: false, cancel: schedule(session) })
+    },
+    /** The model is asked again: what it says then takes the place of this. */
+    retry(session: SessionId): void {
+      const partial = open.get(session)
+      if (partial) partial.stale = true
     },
     /** Writes what there is of a reply that was cut off, and forgets it. */
     flush(session: SessionId): void {

@@ -20,14 +20,16 @@ export function interruptedResult(): CallResult {
  * answered as interrupted and never run again.
  */
 export function loadTree(kernel: Kernel, root: SessionId): SessionEntry | undefined {
-  for (const session of kernel.store.sessionsOf(root)) loadSession(kernel, { root, session })
+  // All are read before anything is written: one that a newer version wrote refuses the whole tree, untouched.
+  const journals = kernel.store.sessionsOf(root).map((session) => kernel.store.read({ root, session }))
+  for (const records of journals) loadSession(kernel, records)
   return kernel.entries.get(root)
 }
 
-function loadSession(kernel: Kernel, ref: { root: SessionId; session: SessionId }): void {
-  const records = kernel.store.read(ref)
+function loadSession(kernel: Kernel, records: JournalRecord[]): void {
   const entry = entryFromRecords(records)
   if (!entry) return
+  const ref = refOf(entry)
   kernel.entries.set(ref.session, entry)
   for (const change of records.flatMap((record) => changesOf(record, ref))) kernel.board.apply(change)
   const state = fold(records)
@@ -64,21 +66,38 @@ function opensOrEndsTurn({ type }: JournalRecord): boolean {
 /** Goes on where the tree was: what a crash left undone is done, results are handed on, asks put again, sessions activated. */
 export function continueTree(kernel: Kernel, root: SessionEntry): void {
   repairTree(kernel, root)
-  for (const entry of kernel.treeOf(root).toReversed()) continueSession(kernel, entry)
+  const tree = kernel.treeOf(root).toReversed()
+  // Before any question is put again: it stops the clocks of those above it too.
+  for (const entry of tree) startClock(kernel, entry)
+  for (const entry of tree) continueSession(kernel, entry)
+}
+
+function startClock(kernel: Kernel, entry: SessionEntry): void {
+  const { timeoutMs } = entry.seed.limits
+  if (timeoutMs && entry.seed.parent && entry.status !== 'ended') kernel.deadlines.start(entry, timeoutMs)
 }
 
 function continueSession(kernel: Kernel, entry: SessionEntry): void {
-  if (entry.status === 'ended') return kernel.finishing.deliver(entry)
+  deliverEnds(kernel, entry)
+  if (entry.status === 'ended') return
   const records = kernel.store.read(refOf(entry))
   const state = fold(records)
   for (const call of state.calls) {
     askAgain(kernel, entry, call, records)
     if (call.wait && !call.result) kernel.waits.open(entry, { call: call.id, ...call.wait })
   }
-  const { timeoutMs } = entry.seed.limits
-  if (timeoutMs && entry.seed.parent) kernel.deadlines.start(entry, timeoutMs)
   // A child's result or an answer may have woken it already.
   if (entry.status === 'idle') goOn(kernel, entry, state)
+}
+
+/** Its end, or that of an earlier generation, if its parent has lost it or never heard of it. */
+function deliverEnds(kernel: Kernel, entry: SessionEntry): void {
+  const row = entry.seed.parent && kernel.parentOf(entry)?.jobs.get(entry.seed.parent.job)
+  if (!row || row.delivered) return
+  if (row.generation === entry.generation) return kernel.finishing.deliver(entry)
+  const ends = kernel.store.read(refOf(entry)).filter((record) => record.type === 'session.ended')
+  const end = ends.find(({ generation }) => generation === row.generation)
+  if (end) kernel.finishing.deliver(entry, end.result)
 }
 
 function goOn(kernel: Kernel, entry: SessionEntry, state: SessionState): void {

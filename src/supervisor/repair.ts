@@ -11,27 +11,45 @@ import { type ChildEntry, openJobs, refOf, type SessionEntry } from './session-e
  */
 export function repairTree(kernel: Kernel, root: SessionEntry): void {
   for (const entry of kernel.treeOf(root)) {
-    restoreEnd(kernel, entry)
+    if (entry.jobs.size === 0) continue
+    const records = kernel.store.read(refOf(entry))
+    for (const row of entry.jobs.values()) restoreChild(kernel, row, records)
     if (entry.status === 'ended') endOpenJobs(kernel, entry)
-    else repairJobs(kernel, entry)
+    else repairJobs(kernel, entry, records)
   }
 }
 
-/** A child whose result its parent has is over, whatever its own journal has lost of it. */
-function restoreEnd(kernel: Kernel, entry: SessionEntry): void {
-  const parent = kernel.parentOf(entry)
-  const row = entry.seed.parent && parent?.jobs.get(entry.seed.parent.job)
-  if (!parent || !row || entry.status === 'ended' || row.generation !== entry.generation) return
-  if (!parent.received.has(deliveryKey(row.job, row.generation))) return
-  const result = deliveredResult(kernel.store.read(refOf(parent)), row, entry)
-  if (result) kernel.record(entry, [{ type: 'session.ended', generation: row.generation, result }])
+/**
+ * A child whose result its parent has is over, whatever its own journal has lost of it: ends, prompts, whole
+ * generations. One that is further on than its parent knows stops there.
+ */
+function restoreChild(kernel: Kernel, row: ChildEntry, records: JournalRecord[]): void {
+  const child = kernel.entries.get(row.job as never)
+  if (!child) return
+  if (child.generation > row.generation) return endNow(kernel, child, cancelledResult(child))
+  while (child.generation < row.generation) {
+    endNow(kernel, child, deliveredResult(records, row.job, child) ?? cancelledResult(child))
+    tell(kernel, child, promptOf(records, row.job, child.generation + 1))
+  }
+  const result = deliveredResult(records, row.job, child)
+  if (result) endNow(kernel, child, result)
+}
+
+function endNow(kernel: Kernel, entry: SessionEntry, result: JobResult): void {
+  if (entry.status === 'ended') return
+  kernel.record(entry, [{ type: 'session.ended', generation: entry.generation, result }])
+}
+
+function promptOf(records: JournalRecord[], job: string, generation: number): string {
+  const launched = records.find((record) => isLaunch(record) && record.job === job && record.generation === generation)
+  return launched?.type === 'job.launched' ? launched.prompt : ''
 }
 
 /** The result as the parent's journal has it; of a foreground job that is the text of its call. */
 function deliveredResult(
   records: JournalRecord[],
-  { job, generation }: ChildEntry,
-  { usage, turn: turns }: SessionEntry,
+  job: string,
+  { generation, usage, turn: turns }: SessionEntry,
 ): JobResult | undefined {
   for (const record of records) {
     const isOurs = (one: { job: string; generation: number }) => one.job === job && one.generation === generation
@@ -65,18 +83,20 @@ function cancelledResult(child: SessionEntry | undefined): JobResult {
 }
 
 /** A job that was launched, or continued, just before a crash may not have heard of it; its call may lack its answer. */
-function repairJobs(kernel: Kernel, entry: SessionEntry): void {
-  if (entry.jobs.size === 0) return
-  const records = kernel.store.read(refOf(entry))
+function repairJobs(kernel: Kernel, entry: SessionEntry, records: JournalRecord[]): void {
   for (const call of fold(records).calls) {
     if (call.job && !call.result) answerStopped(kernel, entry, { call: call.id, ...call.job, records })
   }
-  for (const { job, generation } of openJobs(entry)) {
-    const launched = records.findLast((record): record is Launched => isLaunch(record) && record.job === job)
-    const child = kernel.entries.get(job as never)
+  for (const row of openJobs(entry)) {
+    const child = kernel.entries.get(row.job as never)
+    const launched = records.find((record): record is Launched => isLaunch(record) && record.job === row.job)
     if (!launched) continue
-    if (!child) kernel.launching.createChild(entry, launched)
-    else if (lacksPrompt(child, generation)) tell(kernel, child, launched.prompt)
+    if (!child) {
+      kernel.launching.createChild(entry, launched)
+      restoreChild(kernel, row, records)
+    } else if (child.turn + child.waiting.size === 0) {
+      tell(kernel, child, promptOf(records, row.job, row.generation))
+    }
   }
 }
 
@@ -90,11 +110,6 @@ function answerStopped(kernel: Kernel, entry: SessionEntry, { call, job, generat
   kernel.record(entry, [
     { type: 'call.finished', call, result: { ...callResultOf(kept.result, alias), how: 'interrupted' }, durationMs: 0 },
   ])
-}
-
-function lacksPrompt(child: SessionEntry, generation: number): boolean {
-  if (child.status === 'ended') return child.generation < generation
-  return child.turn === 0 && child.waiting.size === 0
 }
 
 /** `kernel.say` would activate it at once, before its own jobs are repaired. */

@@ -11,8 +11,8 @@ export type Stopping = {
   interrupt(entry: SessionEntry, reason: string, message?: string): Promise<void>
   /** Stops a session and all under it. The root stays usable; children end as `cancelled`. */
   cancelTree(entry: SessionEntry, reason: string, options?: { deliver?: boolean }): Promise<void>
-  /** Takes a session that is about to end from its worker, and cancels everything under it. */
-  halt(entry: SessionEntry): Promise<void>
+  /** Takes a session that is about to end from its worker, cancels everything under it, then lets `finish` end it. */
+  halt(entry: SessionEntry, finish: () => void): Promise<void>
 }
 
 /** How long a worker may take to give a cancelled session back before it is fenced off. */
@@ -20,25 +20,42 @@ const patienceMs = 3000
 
 export function createStopping(kernel: Kernel): Stopping {
   async function interrupt(entry: SessionEntry, reason: string, message?: string): Promise<void> {
-    if (entry.stopping || isOver(entry)) return
-    entry.stopping = true
+    if (entry.ending > 0 || isOver(entry)) return
+    entry.stopping += 1
     try {
       moveForeground(entry)
       await takeBack(entry)
       if (!isOver(entry)) kernel.record(entry, [{ type: 'turn.interrupted', turn: entry.turn, reason }])
     } finally {
-      entry.stopping = false
+      entry.stopping -= 1
     }
+    if (isOver(entry)) return
     if (message !== undefined) kernel.say(entry, message)
     else kernel.finishing.settle(entry)
   }
 
   async function cancelTree(entry: SessionEntry, reason: string, { deliver = true } = {}): Promise<void> {
-    const tree = kernel.treeOf(entry).filter(({ stopping, status }) => !stopping && status !== 'ended')
-    for (const one of tree) one.stopping = true
-    await Promise.all(tree.map(takeBack))
-    for (const one of tree.toReversed()) closeOne(one, deliver && one === entry, reason)
-    for (const one of tree) one.stopping = false
+    const tree = kernel.treeOf(entry).filter((one) => !isOver(one))
+    await whileEnding(tree, async () => {
+      await Promise.all(tree.map(takeBack))
+      for (const one of tree.toReversed()) closeOne(one, deliver && one === entry, reason)
+    })
+  }
+
+  /** Several stops of one session may overlap: whichever comes first ends it, the others find it over. */
+  async function whileEnding(sessions: SessionEntry[], stop: () => Promise<void>): Promise<void> {
+    for (const one of sessions) {
+      one.stopping += 1
+      one.ending += 1
+    }
+    try {
+      await stop()
+    } finally {
+      for (const one of sessions) {
+        one.stopping -= 1
+        one.ending -= 1
+      }
+    }
   }
 
   /** The session runs nowhere any more: its worker gave it back or is fenced off, its tool processes are gone. */
@@ -54,6 +71,9 @@ export function createStopping(kernel: Kernel): Stopping {
       entry.status = 'idle'
     }
     await kernel.processes.kill(entry.seed.session)
+    // What its worker may still have begun on the way.
+    kernel.asks.withdraw(entry)
+    kernel.waits.drop(entry)
   }
 
   /** The worker did not answer: from now on its epoch is an old one. Its locks go with the worker. */
@@ -71,7 +91,7 @@ export function createStopping(kernel: Kernel): Stopping {
   }
 
   function closeOne(entry: SessionEntry, deliver: boolean, reason: string): void {
-    if (entry.status === 'ended') return
+    if (isOver(entry)) return
     keepUndeliverable(entry)
     if (entry.seed.parent) endCancelled(entry, reason, deliver)
     else kernel.record(entry, [{ type: 'turn.interrupted', turn: entry.turn, reason }])
@@ -104,12 +124,13 @@ export function createStopping(kernel: Kernel): Stopping {
   return {
     interrupt,
     cancelTree,
-    async halt(entry) {
-      entry.stopping = true
-      const running = kernel.childrenOf(entry).filter(({ status }) => status !== 'ended')
-      const cancelled = running.map((child) => cancelTree(child, 'The agent that sent it has ended.'))
-      await Promise.all([takeBack(entry), ...cancelled])
-      entry.stopping = false
+    halt(entry, finish) {
+      return whileEnding([entry], async () => {
+        const running = kernel.childrenOf(entry).filter((child) => !isOver(child))
+        const cancelled = running.map((child) => cancelTree(child, 'The agent that sent it has ended.'))
+        await Promise.all([takeBack(entry), ...cancelled])
+        if (!isOver(entry)) finish()
+      })
     },
   }
 }

@@ -20,6 +20,13 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
     return entry
   }
 
+  /** The same for what begins something new: a session that is being stopped begins nothing. */
+  function working(fence: Fence): SessionEntry {
+    const entry = fenced(fence)
+    if (entry.stopping === 0) return entry
+    throw new RuntimeError('fenced', `${fence.session} is being stopped.`)
+  }
+
   function newer(entry: SessionEntry, lastSeq: number): JournalRecord[] {
     if (entry.recent.length > 0) entry.recent = entry.recent.filter(({ seq }) => seq > lastSeq)
     return entry.recent
@@ -38,6 +45,7 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
     async append({ records, lastSeq, sync, board, slot, release, ...fence }) {
       const entry = fenced(fence)
       newer(entry, lastSeq)
+      if (records.some(({ type }) => type === 'turn.failed')) kernel.partials.flush(fence.session)
       const bodies = records.map((body) => withAllWaiting(entry, body))
       const own = kernel.record(entry, bodies)
       for (const record of own) react(kernel, entry, record)
@@ -74,10 +82,10 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
     },
 
     async launch(request) {
-      return kernel.launching.launch(fenced(request), request)
+      return kernel.launching.launch(working(request), request)
     },
 
-    ...controlApi(kernel, fenced),
+    ...controlApi(kernel, working),
 
     async transcript({ alias, ...fence }) {
       const entry = fenced(fence)
@@ -117,7 +125,10 @@ function react(kernel: Kernel, entry: SessionEntry, record: JournalRecord): void
       return kernel.partials.drop(entry.seed.session)
     case 'call.finished':
       return kernel.processes.forget(entry.seed.session, record.call)
+    case 'turn.failed':
+      return kernel.partials.drop(entry.seed.session)
     case 'ask.requested':
-      return kernel.asks.open(entry, record)
+      // A stopped session's question is closed with its turn.
+      return entry.stopping > 0 ? undefined : kernel.asks.open(entry, record)
   }
 }
