@@ -30,8 +30,8 @@ export interface Board {
   /** Jobs of one root, or all, in the order of their launch. */
   rows(root?: SessionId): JobRow[]
   contextFiles(path?: string): ContextFile[]
-  /** Does nothing once the board is closed. */
-  apply(change: BoardChange): void
+  /** Returns who learns by it that a file has changed. Does nothing once the board is closed. */
+  apply(change: BoardChange): Stale[]
   /** The text for the model of one session, '' when there is nothing to say. Each changed file is told of once. */
   textFor(session: SessionId, dir: string): string
   /** Forgets a root and all sessions under it, files included. */
@@ -49,13 +49,14 @@ export function createBoard(): Board {
   const changes = new Subject<BoardChange>()
   const stale = new Subject<Stale>()
 
-  function apply(change: BoardChange): void {
-    if (closed) return
+  function apply(change: BoardChange): Stale[] {
+    if (closed) return []
     const reduced = reduceBoard(state, change)
     state = reduced.state
     changes.next(change)
     for (const one of reduced.stale) stale.next(one)
     announce()
+    return reduced.stale
   }
 
   function announce(): void {

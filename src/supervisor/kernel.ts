@@ -97,7 +97,7 @@ export function createKernel(base: Pick<Kernel, 'options' | 'store' | 'clock' | 
     emit: (entry, body) => base.stream.emit(refOf(entry), body),
     record(entry, bodies) {
       const records = base.store.append(refOf(entry), bodies)
-      for (const record of records) takeRecord(base, entry, record)
+      for (const record of records) takeRecord({ ...base, entries }, entry, record)
       if (entry.status === 'active') entry.recent.push(...records)
       return records
     },
@@ -172,12 +172,16 @@ export function entryFromRecords(records: JournalRecord[]): SessionEntry | undef
 
 /** Tells the board and the outside of a record. */
 function takeRecord(
-  { board, stream }: Pick<Kernel, 'board' | 'stream'>,
+  { board, stream, entries }: Pick<Kernel, 'board' | 'stream' | 'entries'>,
   entry: SessionEntry,
   record: JournalRecord,
 ): void {
   const ref = refOf(entry)
   const taken = summarise(entry, record)
-  for (const change of changesOf(record, ref)) board.apply(change)
+  const stale = changesOf(record, ref).flatMap((change) => board.apply(change))
   for (const event of eventsOf(entry, record, taken)) stream.emit(ref, event)
+  for (const { session, path, by } of stale) {
+    const reader = entries.get(session)
+    if (reader) stream.emit(refOf(reader), { type: 'context.stale', path, by })
+  }
 }
