@@ -10,6 +10,7 @@ import { floors } from './figures/floors.mjs'
 import { spawnLatency, turnTime } from './figures/gaps.mjs'
 import { idleSessions } from './figures/idle-sessions.mjs'
 import { manyChildren } from './figures/many-children.mjs'
+import { oneSlot } from './figures/one-slot.mjs'
 import { oneTurn } from './figures/one-turn.mjs'
 import { formatRow, tableHead } from './support/table.mjs'
 import { packageDir } from './support/workplace.mjs'
@@ -24,6 +25,7 @@ const figures = {
   'idle-sessions': idleSessions,
   'first-request': firstRequest,
   appends,
+  'one-slot': oneSlot,
 }
 
 const { names, runs } = parseArguments(process.argv.slice(2))

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { Clock } from '../core/clock.ts'
 import type { SessionId } from '../core/ids.ts'
 import { createSlots, type SlotOwner, type SlotPriority } from './slots.ts'
 
@@ -107,3 +108,91 @@ describe('slots of a server', () => {
     await next
   })
 })
+
+describe('a warm slot', () => {
+  /** A session takes its slot, three others of two trees wait, and it gives the slot back for its next request. */
+  function setUp() {
+    const clock = fakeClock()
+    const slots = createSlots({ clock })
+    const order: string[] = []
+    const ask = (name: string, priority: SlotPriority = 'background') =>
+      slots.acquire('s', 1, owner(name), priority).then(() => order.push(name))
+    return { clock, slots, order, ask }
+  }
+
+  test('waits for the next request of its session while only its own tree waits', async () => {
+    const { slots, order, ask } = setUp()
+    await ask('a/1')
+    void ask('a/2')
+    slots.release('s', owner('a/1'), true)
+    await Promise.resolve()
+    expect(order).toEqual(['a/1'])
+    await ask('a/1')
+    expect(order).toEqual(['a/1', 'a/1'])
+  })
+
+  test('goes to another tree at once', async () => {
+    const { slots, order, ask } = setUp()
+    await ask('a/1')
+    void ask('a/2')
+    const other = ask('b/1')
+    slots.release('s', owner('a/1'), true)
+    await other
+    expect(order).toEqual(['a/1', 'b/1'])
+  })
+
+  test('goes to a person of its own tree at once', async () => {
+    const { slots, order, ask } = setUp()
+    await ask('a/1')
+    const lead = ask('a/0', 'foreground')
+    slots.release('s', owner('a/1'), true)
+    await lead
+    expect(order).toEqual(['a/1', 'a/0'])
+  })
+
+  test('waits only a moment', async () => {
+    const { clock, slots, order, ask } = setUp()
+    await ask('a/1')
+    const second = ask('a/2')
+    slots.release('s', owner('a/1'), true)
+    clock.pass(1000)
+    await second
+    expect(order).toEqual(['a/1', 'a/2'])
+  })
+
+  test('is given up after many requests in a row while others wait', async () => {
+    const { slots, order, ask } = setUp()
+    await ask('a/1')
+    void ask('a/2')
+    for (let turn = 0; turn < 40 && !order.includes('a/2'); turn += 1) {
+      slots.release('s', owner('a/1'), true)
+      const next = ask('a/1')
+      await Promise.race([next, Promise.resolve().then(() => undefined)])
+      await Promise.resolve()
+    }
+    expect(order).toContain('a/2')
+    expect(order.length).toBeGreaterThan(10)
+  })
+})
+
+function fakeClock(): Clock & { pass(ms: number): void } {
+  let now = 0
+  let timers: { at: number; run: () => void }[] = []
+  return {
+    now: () => now,
+    monotonic: () => now,
+    after(delayMs, run) {
+      const timer = { at: now + delayMs, run }
+      timers.push(timer)
+      return () => {
+        timers = timers.filter((other) => other !== timer)
+      }
+    },
+    pass(ms) {
+      now += ms
+      const due = timers.filter(({ at }) => at <= now)
+      timers = timers.filter(({ at }) => at > now)
+      for (const { run } of due) run()
+    },
+  }
+}

@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../core/clock.ts'
 import { RuntimeError } from '../core/errors.ts'
 import type { SessionId } from '../core/ids.ts'
 
@@ -14,8 +15,11 @@ export interface Slots {
    * tree it is first come, first served. Rejects with `fenced` when the owner gives up before.
    */
   acquire(server: string, limit: number, owner: SlotOwner, priority: SlotPriority): Promise<void>
-  /** Gives back one slot of the owner, or takes it out of the line when it holds none. */
-  release(server: string, owner: SlotOwner): void
+  /**
+   * Gives back one slot of the owner, or takes it out of the line when it holds none. With `keepWarm` the slot waits a
+   * moment for the same session's next request, whose prompt the server still has, unless another tree or a person waits.
+   */
+  release(server: string, owner: SlotOwner, keepWarm?: boolean): void
   /** Only after the worker of that epoch has exited or given the session back. */
   releaseAll(owner: SlotOwner): void
   /** Servers with a slot in use. */
@@ -23,6 +27,7 @@ export interface Slots {
 }
 
 export type SlotsOptions = {
+  clock?: Clock
   /** Somebody has to wait; `ahead` is the number of requests that have to end first. */
   onWaiting?: (owner: SlotOwner, ahead: number) => void
 }
@@ -30,14 +35,30 @@ export type SlotsOptions = {
 type Waiting = { owner: SlotOwner; priority: SlotPriority; resolve(): void; reject(error: RuntimeError): void }
 
 /** `turns` has the trees that wait, the one whose turn it is first. */
-type Server = { limit: number; holders: SlotOwner[]; waiting: Waiting[]; turns: SessionId[] }
+type Server = {
+  limit: number
+  holders: SlotOwner[]
+  waiting: Waiting[]
+  turns: SessionId[]
+  warm: Warm[]
+  streak: { session?: SessionId; length: number }
+}
+
+/** A free slot that waits for one session. */
+type Warm = { owner: SlotOwner; cancel: () => void }
+
+/** Requests that one session may have in a row while others wait. */
+const maxStreak = 16
+
+/** How long a slot waits for the next request of its session, in milliseconds. */
+const warmMs = 200
 
 /** Holds nothing that must be closed. */
-export function createSlots({ onWaiting }: SlotsOptions = {}): Slots {
+export function createSlots({ onWaiting, clock = systemClock }: SlotsOptions = {}): Slots {
   const servers = new Map<string, Server>()
 
   function serverOf(name: string, limit: number): Server {
-    const server = servers.get(name) ?? { limit, holders: [], waiting: [], turns: [] }
+    const server = servers.get(name) ?? { limit, holders: [], waiting: [], turns: [], warm: [], streak: { length: 0 } }
     servers.set(name, server)
     server.limit = limit
     return server
@@ -45,8 +66,25 @@ export function createSlots({ onWaiting }: SlotsOptions = {}): Slots {
 
   function leave(name: string, server: Server, owner: SlotOwner): void {
     dropWaiting(server, owner)
+    coolDown(server, (warm) => isSame(warm.owner, owner))
     serveAll(server)
-    if (server.holders.length === 0) servers.delete(name)
+    forgetIdle(name, server)
+  }
+
+  function keep(name: string, server: Server, owner: SlotOwner): void {
+    const warm: Warm = {
+      owner,
+      cancel: clock.after(warmMs, () => {
+        coolDown(server, (one) => one === warm)
+        serveAll(server)
+        forgetIdle(name, server)
+      }),
+    }
+    server.warm.push(warm)
+  }
+
+  function forgetIdle(name: string, { holders, warm }: Server): void {
+    if (holders.length === 0 && warm.length === 0) servers.delete(name)
   }
 
   return {
@@ -59,14 +97,15 @@ export function createSlots({ onWaiting }: SlotsOptions = {}): Slots {
         if (ahead > 0) onWaiting?.(owner, ahead)
       })
     },
-    release(name, owner) {
+    release(name, owner, keepWarm = false) {
       const server = servers.get(name)
       if (server === undefined) return
       const held = server.holders.findIndex((holder) => isSame(holder, owner))
       if (held < 0) return leave(name, server, owner)
       server.holders.splice(held, 1)
+      if (keepWarm && mayGoOn(server, owner)) keep(name, server, owner)
       serveAll(server)
-      if (server.holders.length === 0) servers.delete(name)
+      forgetIdle(name, server)
     },
     releaseAll(owner) {
       for (const [name, server] of [...servers]) {
@@ -94,9 +133,42 @@ function serveAll(server: Server): void {
   }
 }
 
-function takeNext(server: Server): Waiting | undefined {
+/** Counts requests in a row; past the bound the others have their turn. */
+function mayGoOn(server: Server, { session }: SlotOwner): boolean {
+  const { streak } = server
+  server.streak = { session, length: streak.session === session ? streak.length + 1 : 1 }
+  if (server.streak.length < maxStreak || server.waiting.length === 0) return true
+  server.streak = { length: 0 }
+  return false
+}
+
+/** Slots that wait for nobody any more. */
+function coolDown(server: Server, matches: (warm: Warm) => boolean): void {
+  for (const warm of server.warm.filter(matches)) warm.cancel()
+  server.warm = server.warm.filter((warm) => !matches(warm))
+}
+
+/**
+ * Who is next. A slot that is kept warm is for its own session; another tree, or a person of its tree, does not wait for it.
+ * `undefined`: nobody waits, or only those who let the warm session go first.
+ */
+function choose(server: Server): Waiting | undefined {
   const next = firstOf(server, 'foreground') ?? firstOf(server, 'background')
+  const freeSlots = server.limit - server.holders.length
+  if (next === undefined || server.warm.length < freeSlots) return next
+  const returning = server.waiting.find(({ owner }) => server.warm.some((warm) => warm.owner.session === owner.session))
+  const overtakes = ({ owner, priority }: Waiting) =>
+    server.warm.every((warm) => warm.owner.root !== owner.root) ||
+    (priority === 'foreground' && returning?.priority !== 'foreground')
+  return firstOf(server, 'foreground', overtakes) ?? firstOf(server, 'background', overtakes) ?? returning
+}
+
+function takeNext(server: Server): Waiting | undefined {
+  const next = choose(server)
   if (next === undefined) return undefined
+  // A slot is taken: by the session it was kept for, or from the one that waited longest.
+  const warm = server.warm.find(({ owner }) => owner.session === next.owner.session) ?? server.warm[0]
+  if (server.warm.length >= server.limit - server.holders.length) coolDown(server, (one) => one === warm)
   server.waiting.splice(server.waiting.indexOf(next), 1)
   const { root } = next.owner
   server.turns = server.turns.filter((turn) => turn !== root)
@@ -104,9 +176,13 @@ function takeNext(server: Server): Waiting | undefined {
   return next
 }
 
-function firstOf({ turns, waiting }: Server, priority: SlotPriority): Waiting | undefined {
+function firstOf(
+  { turns, waiting }: Server,
+  priority: SlotPriority,
+  matches = (_: Waiting): boolean => true,
+): Waiting | undefined {
   for (const root of turns) {
-    const first = waiting.find((one) => one.owner.root === root && one.priority === priority)
+    const first = waiting.find((one) => one.owner.root === root && one.priority === priority && matches(one))
     if (first !== undefined) return first
   }
   return undefined

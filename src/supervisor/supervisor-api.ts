@@ -36,9 +36,17 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
     return { session: entry.seed.session, root: entry.seed.root, epoch: entry.epoch }
   }
 
-  function acquireSlot(entry: SessionEntry, { server, limit }: ModelSlot): Promise<void> {
+  /** The session's clocks stand still while it waits. */
+  async function acquireSlot(entry: SessionEntry, { server, limit }: ModelSlot): Promise<void> {
     const row = entry.seed.parent && kernel.parentOf(entry)?.jobs.get(entry.seed.parent.job)
-    return kernel.slots.acquire(server, limit, ownerOf(entry), row?.background ? 'background' : 'foreground')
+    kernel.deadlines.pause(entry)
+    kernel.stalls.waiting(entry, true)
+    try {
+      await kernel.slots.acquire(server, limit, ownerOf(entry), row?.background ? 'background' : 'foreground')
+    } finally {
+      kernel.stalls.waiting(entry, false)
+      kernel.deadlines.resume(entry)
+    }
   }
 
   return {
@@ -49,7 +57,7 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
       const bodies = records.map((body) => withAllWaiting(entry, body))
       const own = kernel.record(entry, bodies)
       for (const record of own) react(kernel, entry, record)
-      if (release !== undefined) kernel.slots.release(release, ownerOf(entry))
+      if (release !== undefined) kernel.slots.release(release, ownerOf(entry), records.some(goesOnAtOnce))
       if (sync) await kernel.store.synced(refOf(entry))
       if (slot) await acquireSlot(entry, slot)
       if (sync || slot) fenced(fence)
@@ -116,6 +124,12 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
 function withAllWaiting({ waiting }: SessionEntry, body: RecordBody): RecordBody {
   if (body.type !== 'turn.started' || body.consumed.length === waiting.size) return body
   return { ...body, consumed: [...waiting.keys()] }
+}
+
+/** A reply whose calls will soon be answered here: the session's next request follows. */
+function goesOnAtOnce(record: RecordBody): boolean {
+  if (record.type !== 'assistant.message' || record.calls.length === 0) return false
+  return record.calls.every(({ tool, args }) => tool !== 'task_wait' && (tool !== 'task' || args.background === true))
 }
 
 /** What a worker's record sets going in the main thread. */

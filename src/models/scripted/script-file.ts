@@ -9,7 +9,7 @@ export function parseScript(text: string, path: string): Script {
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, merge: true })
   const [broken] = document.errors
-  if (broken) throw badScript(path, lines.linePos(broken.pos[0]).line, broken.message.split('\n')[0] ?? 'broken YAML')
+  if (broken) throw badScript(path, lines.linePos(broken.pos[0]).line, yamlProblem(broken))
   const parsed = scriptSchema.safeParse(document.toJS() ?? {})
   if (parsed.success) return { ...parsed.data, path }
   const [issue, ...others] = parsed.error.issues
@@ -19,6 +19,11 @@ export function parseScript(text: string, path: string): Script {
   throw badScript(path, lines.linePos(offset).line, `${fieldOf(issue.path)}: ${issue.message}${more}`)
 }
 
+/** The parser ends its message with the place and shows the line below it. */
+function yamlProblem({ message }: Error): string {
+  return message.replace(/ at line \d+, column \d+:.*/s, '')
+}
+
 const cache = new Map<string, { version: string; script: Script }>()
 
 /** Reads a script; a file that has not changed is parsed once per thread. */
@@ -26,20 +31,28 @@ export function loadScript(path: string): Script {
   const version = versionOf(path)
   const known = cache.get(path)
   if (known?.version === version) return known.script
-  const script = parseScript(readFileSync(path, 'utf8'), path)
+  const script = parseScript(readScript(path), path)
   cache.set(path, { version, script })
   return script
 }
 
 function versionOf(path: string): string {
+  const stat = statSync(path, { throwIfNoEntry: false })
+  // A pipe could be read by one thread only, and once.
+  if (!stat?.isFile()) throw unreadable(`${stat ? 'No file' : 'No script'} at ${path}.`)
+  return `${stat.mtimeMs}/${stat.size}`
+}
+
+function readScript(path: string): string {
   try {
-    const { mtimeMs, size } = statSync(path)
-    return `${mtimeMs}/${size}`
+    return readFileSync(path, 'utf8')
   } catch (cause) {
-    throw new RuntimeError('bad-script', `No script at ${path}. Give the path of a YAML file: --model scripted:FILE`, {
-      cause,
-    })
+    throw unreadable(`The script ${path} may not be read.`, cause)
   }
+}
+
+function unreadable(problem: string, cause?: unknown): RuntimeError {
+  return new RuntimeError('bad-script', `${problem} Give the path of a YAML file: --model scripted:FILE`, { cause })
 }
 
 function badScript(path: string, line: number, problem: string): RuntimeError {

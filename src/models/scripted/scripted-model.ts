@@ -4,7 +4,7 @@ import { decodeArguments } from '../decode-arguments.ts'
 import { modelError, refusalError } from '../model-errors.ts'
 import { untilAborted } from '../pause.ts'
 import { type Answer, answerRequest } from './answer.ts'
-import { createImitation, type Imitation } from './imitation.ts'
+import { createImitation, type Imitation, promptText } from './imitation.ts'
 import { type Ending, playAnswer, type Step } from './play.ts'
 import { loadScript } from './script-file.ts'
 import type { Script, ScriptFault } from './script-schema.ts'
@@ -18,7 +18,8 @@ export function createScriptedModel(spec: Extract<ModelSpec, { provider: 'script
       const script = loadScript(spec.path)
       const offered = spec.profile.tools ? request : { ...request, tools: [] }
       const answer = answerRequest(script, offered)
-      return play({ answer, imitation: imitationOf(script), numCtx: request.contextTokens, onDelta, signal })
+      const text = script.server?.prefillTps ? promptText(offered) : ''
+      return play({ answer, imitation: imitationOf(script), numCtx: request.contextTokens, text, onDelta, signal })
     },
   }
 }
@@ -27,13 +28,15 @@ type Performance = {
   answer: Answer
   imitation: Imitation
   numCtx: number
+  /** What the imitated server reads. */
+  text: string
   onDelta: (delta: ModelDelta) => void
   signal: AbortSignal
 }
 
-async function play({ answer, imitation, numCtx, onDelta, signal }: Performance): Promise<ModelReply> {
+async function play({ answer, imitation, numCtx, text, onDelta, signal }: Performance): Promise<ModelReply> {
   const { fault, usage } = answer
-  const prompt = { tokens: usage.inputTokens, numCtx, truncate: false }
+  const prompt = { tokens: usage.inputTokens, numCtx, truncate: false, text }
   const { promptTokens, leave } = await imitation.admit(prompt, signal).catch(explainRefusal)
   try {
     if (fault?.status !== undefined) throw statusFault(fault, fault.status)

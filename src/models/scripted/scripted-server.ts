@@ -6,7 +6,7 @@ import { object, string } from '../untyped.ts'
 import { type Answer, answerRequest } from './answer.ts'
 import { listLoaded, listModels, listOpenAiModels, showModel } from './describe-model.ts'
 import { type Dialect, ollamaDialect, openAiDialect } from './dialect.ts'
-import { createImitation, type Imitation } from './imitation.ts'
+import { createImitation, type ImitatedLoad, type Imitation, promptText } from './imitation.ts'
 import { type ReceivedRequest, readOllamaBody } from './ollama-body.ts'
 import { readOpenAiBody } from './openai-body.ts'
 import { loadScript } from './script-file.ts'
@@ -22,40 +22,58 @@ export async function startScriptedServer(options: {
   path: string
   port?: number
   host?: string
-}): Promise<RunningServer> {
+}): Promise<ScriptedServer> {
   loadScript(options.path)
   const stage = createStage(options.path)
   const server = createServer((request, response) => void stage.serve(request, response))
   server.keepAliveTimeout = 60_000
-  return listen(server, options.port ?? 0, options.host ?? '127.0.0.1')
+  const running = await listen(server, options.port ?? 0, options.host ?? '127.0.0.1')
+  return { ...running, load: stage.load }
 }
 
-/** What all requests to one server share. */
-type Stage = { serve(request: IncomingMessage, response: ServerResponse): Promise<void> }
+/** `load` tells what the imitated server has read so far. */
+export type ScriptedServer = RunningServer & { load(): ImitatedLoad }
 
-type Exchange = { request: IncomingMessage; response: ServerResponse; script: Script; body: unknown }
+/** What all requests to one server share. */
+type Stage = {
+  serve(request: IncomingMessage, response: ServerResponse): Promise<void>
+  load(): ImitatedLoad
+}
+
+type Exchange = {
+  request: IncomingMessage
+  response: ServerResponse
+  script: Script
+  imitation: Imitation
+  body: unknown
+}
 
 function createStage(path: string): Stage {
   let played: Script | undefined
-  let imitation: Imitation
+  let imitation: Imitation | undefined
   let loadedNumCtx: number | undefined
 
-  function currentScript(): Script {
+  function current(): { script: Script; imitation: Imitation } {
     const script = loadScript(path)
-    if (script !== played) imitation = createImitation(script.server)
+    if (script !== played || !imitation) imitation = createImitation(script.server)
     played = script
-    return script
+    return { script, imitation }
   }
 
   async function chat(exchange: Exchange, received: ReceivedRequest, dialect: Dialect): Promise<void> {
-    const { response, script } = exchange
+    const { response, script, imitation } = exchange
     const { model, request } = received
     checkModel(script, model)
     if (!script.model.tools && request.tools.length > 0) throw wireRefusal(400, `${model} does not support tools`)
     const answer = answerRequest(script, request)
     const { signal, stop } = whileConnected(response)
     loadedNumCtx = request.contextTokens
-    const prompt = { tokens: answer.usage.inputTokens, numCtx: request.contextTokens, truncate: received.truncate }
+    const prompt = {
+      tokens: answer.usage.inputTokens,
+      numCtx: request.contextTokens,
+      truncate: received.truncate,
+      text: script.server?.prefillTps ? promptText(request) : '',
+    }
     const admission = await imitation.admit(prompt, signal)
     try {
       if (answer.fault?.status !== undefined) return sendStatusFault(exchange, answer)
@@ -90,13 +108,14 @@ function createStage(path: string): Stage {
   }
 
   return {
+    load: () => ({ ...(imitation ?? createImitation(undefined)).load }),
     async serve(request, response) {
       const path = request.url?.split('?')[0] ?? '/'
       try {
         const body = await readBody(request)
         const route = routes[`${request.method} ${path}`]
         if (!route) return sendJson(response, 404, { error: `404 page not found: ${request.method} ${path}` })
-        await route({ request, response, script: currentScript(), body })
+        await route({ request, response, ...current(), body })
       } catch (error) {
         sendError(request, response, error)
       }
