@@ -9,10 +9,10 @@ import {
   type Life,
 } from './support/chaos-place.ts'
 import { chaosAnswer, chaosFiles, chaosScript, chaosTokens } from './support/chaos-script.ts'
+import { chanceSeed, createRandom, isLongChaos } from './support/random.ts'
 
-const isLong = process.env.TROUPE_CHAOS === 'long'
-const kills = isLong ? 200 : 20
-const seed = Number(process.env.TROUPE_CHAOS_SEED ?? Date.now() % 1_000_000)
+const kills = isLongChaos ? 200 : 20
+const seed = chanceSeed()
 
 /** About the length of an undisturbed run with its start, and about how many events it tells. */
 const span = { ms: 1500, events: 170 }
@@ -25,7 +25,7 @@ test('a run that nothing disturbs ends with the answer and everything in order',
 })
 
 test(`after ${kills} times kill -9 at a random moment everything ends as it should, nothing twice, nothing lost`, {
-  timeout: isLong ? 1_800_000 : 300_000,
+  timeout: isLongChaos ? 1_800_000 : 300_000,
 }, async () => {
   let done = 0
   for (let round = 0; done < kills; round += 1) done += await playRound(seed + round)
@@ -62,15 +62,4 @@ async function nextLife(place: ChaosPlace, kill?: KillMoment): Promise<Life> {
 function momentOf(random: () => number): KillMoment {
   const part = random()
   return random() < 0.4 ? { afterMs: Math.round(part * span.ms) } : { afterEvents: 1 + Math.floor(part * span.events) }
-}
-
-/** Mulberry32, by Tommy Ettinger: the same seed gives the same numbers. */
-function createRandom(start: number): () => number {
-  let state = start
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }

@@ -5,7 +5,7 @@ import { systemClock } from '../../src/core/clock.ts'
 import type { SessionId } from '../../src/core/ids.ts'
 import type { ModelMessage } from '../../src/core/model.ts'
 import type { JournalRecord } from '../../src/core/records.ts'
-import type { SessionState } from '../../src/core/state.ts'
+import type { ChildJob, SessionState } from '../../src/core/state.ts'
 import { listJobs } from '../../src/index.ts'
 import { buildMessages } from '../../src/session/build-messages.ts'
 import { fold } from '../../src/session/fold.ts'
@@ -20,6 +20,8 @@ export type RunToCheck = {
   pids?: number[]
   /** A file to which each command `echo TOKEN >> FILE` of the script appends a token of its own. */
   tokenFile?: string
+  /** Sessions whose whole journal was taken away: their parents alone know of them. */
+  lost?: string[]
   /** What the last program said of the jobs in `run.finished`. */
   jobs?: { alias: string; generation: number; state: string; delivered: boolean }[]
 }
@@ -35,7 +37,7 @@ export async function checkInvariants(run: RunToCheck): Promise<void> {
   const journals = readJournals(run, damages)
   const problems = [
     ...journals.flatMap((journal) => [
-      ...deliveryProblems(journal, journals),
+      ...deliveryProblems(journal, journals, run.lost),
       ...callProblems(journal),
       ...historyProblems(journal.state).map((problem) => `${journal.session}: ${problem}`),
       ...seqProblems(journal),
@@ -77,7 +79,7 @@ function openStore(dataDir: string, damages: string[]) {
 }
 
 /** I1: each (job, generation) ended once, and its parent's journal places its result once. */
-function deliveryProblems({ session, records }: Journal, journals: Journal[]): string[] {
+function deliveryProblems({ session, records }: Journal, journals: Journal[], lost: string[] = []): string[] {
   return records.flatMap((record) => {
     if (record.type !== 'job.launched') return []
     const { job, generation } = record
@@ -85,7 +87,7 @@ function deliveryProblems({ session, records }: Journal, journals: Journal[]): s
     const ends = ofSession(journals, job).filter((other) => isEnd(other) && other.generation === generation).length
     const deliveries = countDeliveries(records, job, generation)
     return [
-      ...(ends === 1 ? [] : [`${name} has ${ends} ends`]),
+      ...(ends === 1 || lost.includes(job) ? [] : [`${name} has ${ends} ends`]),
       ...(deliveries === 1 ? [] : [`${name} was delivered ${deliveries} times`]),
     ]
   })
@@ -230,13 +232,22 @@ function linesOf(path: string): string[] {
 
 /** I7: what people are shown, by the board and at the end of the run, is what the journals say. */
 function viewProblems({ dataDir, root, jobs }: RunToCheck, journals: Journal[]): string[] {
-  const folded = journals.flatMap(({ state }) => state.jobs.map(viewOf)).sort()
+  const folded = journals.flatMap(jobsOf).map(viewOf).sort()
   const board = listJobs(root, dataDir).map(viewOf).sort()
   const told = jobs?.map(viewOf).sort() ?? folded
   return [
     ...(board.join() === folded.join() ? [] : [`I7: the board shows ${board}, the journals ${folded}`]),
     ...(told.join() === folded.join() ? [] : [`I7: the run told ${told}, the journals ${folded}`]),
   ]
+}
+
+/** What was kept for people alone reached no parent. */
+function jobsOf({ records, state }: Journal): ChildJob[] {
+  const kept = records.flatMap((record) => (record.type === 'result.undeliverable' ? [record] : []))
+  return state.jobs.map((job) => {
+    const reached = !kept.some((record) => isOf(record, job.job, job.generation))
+    return { ...job, delivered: job.delivered && reached }
+  })
 }
 
 function viewOf(job: { alias: string; generation: number; state?: string; delivered: boolean }): string {
