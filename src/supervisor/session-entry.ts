@@ -60,6 +60,8 @@ export type SessionEntry = {
   /** Of its model; known once it has been activated. */
   contextTokens?: number
   restarts: number
+  /** The generation whose launch, and all above it, are known to be on the disk. */
+  launchOnDisk?: number
   end?: JobResult
 }
 

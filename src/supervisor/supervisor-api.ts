@@ -5,7 +5,8 @@ import type { JournalRecord, RecordBody } from '../core/records.ts'
 import { transcriptText } from '../session/transcript.ts'
 import { controlApi } from './control.ts'
 import type { Kernel } from './kernel.ts'
-import { openJobs, refOf, type SessionEntry } from './session-entry.ts'
+import { openJobs, type SessionEntry } from './session-entry.ts'
+import { syncedWithLaunches } from './sync-launches.ts'
 import { exhaustedBudget } from './usage.ts'
 
 /** What workers may ask of the main thread. Every call is fenced by its epoch. */
@@ -58,7 +59,7 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
       const own = kernel.record(entry, bodies)
       for (const record of own) react(kernel, entry, record)
       if (release !== undefined) kernel.slots.release(release, ownerOf(entry), records.some(goesOnAtOnce))
-      if (sync) await kernel.store.synced(refOf(entry))
+      if (sync) await syncedWithLaunches(kernel, entry)
       if (slot) await acquireSlot(entry, slot)
       if (sync || slot) fenced(fence)
       const text = board ? kernel.board.textFor(fence.session, entry.seed.dir) : undefined
@@ -90,7 +91,8 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
     },
 
     async launch(request) {
-      return kernel.launching.launch(working(request), request)
+      const prepared = await kernel.launching.prepare(working(request), request)
+      return kernel.launching.launch(working(request), request, prepared)
     },
 
     ...controlApi(kernel, working),
@@ -102,6 +104,14 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
       if (!child) return { refused: `You have no sub-agent "${alias}". Yours: ${known || 'none yet'}.` }
       const session = child.job as string as SessionId
       return { text: transcriptText(kernel.store.read({ root: entry.seed.root, session })) }
+    },
+
+    async filesOfChild({ alias, ...fence }) {
+      const entry = fenced(fence)
+      const child = [...entry.jobs.values()].find((job) => job.alias === alias)
+      const known = [...entry.jobs.values()].map((job) => job.alias).join(', ')
+      if (!child) return { refused: `You have no sub-agent "${alias}". Yours: ${known || 'none yet'}.` }
+      return { paths: kernel.board.filesOf(child.job as string as SessionId).toReversed() }
     },
 
     async lock({ path, ...fence }) {
