@@ -8,6 +8,13 @@ export function roomForText(contextTokens: number, maxChars: number): number {
   return contextTokens >= roomyTokens ? maxChars : Math.min(maxChars, contextTokens * (charsPerToken / 4))
 }
 
+const maxHandedChars = 120_000
+
+/** Characters that files handed to a child may take: a third of its context in all. */
+export function roomForHandedFiles(contextTokens: number): number {
+  return Math.min(maxHandedChars, Math.floor((contextTokens * charsPerToken) / 3))
+}
+
 /** Characters of sub-agents' results that one turn may place: half of the context. */
 export function roomForResults(contextTokens: number): number {
   return contextTokens * (charsPerToken / 2)

@@ -79,6 +79,9 @@ export type SuspendRequest = Fence & { lastSeq: number; why: 'idle' | 'waiting';
 /** `records` holds newer records that the worker has not seen: fold them and go on. */
 export type SuspendReply = { accepted: true } | { accepted: false; records: JournalRecord[] }
 
+/** A file that a parent hands to a child: its first lines, of `of`. `origin`: how it came to be known, for the child. */
+export type HandedFile = { path: string; name: string; origin: string; hash: string; lines: string[]; of: number }
+
 export type LaunchRequest = Fence & {
   lastSeq: number
   call: CallId
@@ -87,12 +90,13 @@ export type LaunchRequest = Fence & {
   description?: string
   background: boolean
   job?: string
+  context?: HandedFile[]
   timeoutMs?: number
   maxTurns?: number
 }
 
-/** `refused` is a text for the model: unknown agent, limit reached, and what is possible instead. */
-export type LaunchReply = Appended & { refused?: string; alias?: string }
+/** `refused` is a text for the model: unknown agent, limit reached, and what is possible instead. `notes`: what it should know of how the child was sent. */
+export type LaunchReply = Appended & { refused?: string; alias?: string; notes?: string[] }
 
 export type ProcessRequest = Fence & {
   call: CallId
@@ -147,6 +151,8 @@ export interface SupervisorApi {
   /** Stops a child and all under it; the supervisor answers the call with what each had. */
   cancelChild(request: Fence & { lastSeq: number; call: CallId; alias: string }): Promise<ControlReply>
   transcript(request: Fence & { alias: string }): Promise<TranscriptReply>
+  /** Absolute paths of the files that a child has in its context, the newest first. */
+  filesOfChild(request: Fence & { alias: string }): Promise<{ paths: string[] } | { refused: string }>
   /** Resolves when the lock on the absolute path is held. */
   lock(request: Fence & { path: string }): Promise<void>
   unlock(request: Fence & { path: string }): Promise<void>

@@ -42,9 +42,12 @@ export type CallResult = {
 /** What a child hands to its parent. */
 export type JobResult = { state: EndState; text: string; error?: ErrorData; usage: Usage; turns: number }
 
-/** What waits in a session's mailbox. */
+/** Files handed to a child with its prompt: their contents as one text that stands below it, and what of them it shows. */
+export type HandedContext = { text: string; files: FileTouch[] }
+
+/** What waits in a session's mailbox. `files`: what the text shows of files, which counts as read. */
 export type Message =
-  | { kind: 'user'; text: string }
+  | { kind: 'user'; text: string; files?: FileTouch[] }
   | { kind: 'result'; job: JobId; alias: string; agent: string; generation: number; result: JobResult }
 
 /** Everything that makes a session what it is; the first record of its journal. */
@@ -128,6 +131,7 @@ export type RecordBody =
       background: boolean
       prompt: string
       description?: string
+      context?: HandedContext
       seed: SessionSeed
     }
   /** A `task_wait`: answered when one of these jobs (by alias; none named: any) ends, the user writes, or at `until` (wall clock, ms). */

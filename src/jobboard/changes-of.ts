@@ -1,5 +1,5 @@
 import type { JobId, SessionId } from '../core/ids.ts'
-import type { JobResult, JournalRecord, Message } from '../core/records.ts'
+import type { FileTouch, JobResult, JournalRecord, Message } from '../core/records.ts'
 import type { BoardChange, JobEnd } from './board-change.ts'
 
 type Ref = { root: SessionId; session: SessionId }
@@ -37,7 +37,7 @@ export function changesOf(record: JournalRecord, { root, session }: Ref): BoardC
 type Of<Type extends JournalRecord['type']> = Extract<JournalRecord, { type: Type }>
 
 function received(message: Message, { root, session }: Ref, { seq, at }: JournalRecord): BoardChange[] {
-  if (message.kind !== 'result') return []
+  if (message.kind !== 'result') return touchedFiles(message.files, { root, session }, { seq, at })
   const { job, generation, result } = message
   return [{ type: 'result.received', job, root, parent: session, generation, seq, end: endOf(result, at) }]
 }
@@ -61,18 +61,20 @@ function launched(record: Of<'job.launched'>, { root, session }: Ref): BoardChan
 }
 
 function finishedCall({ job, result, at, seq }: Of<'call.finished'>, { root, session }: Ref): BoardChange[] {
-  const changes: BoardChange[] = (result.touched ?? []).map((touch, n) => ({
-    type: 'file.touched',
-    session,
-    root,
-    touch,
-    stamp: { at, seq, n },
-  }))
+  const changes = touchedFiles(result.touched, { root, session }, { seq, at })
   if (job) {
     const end = { state: job.state, text: cut(result.output, maxText), at }
     changes.push({ type: 'job.delivered', job: job.job, root, generation: job.generation, end })
   }
   return changes
+}
+
+function touchedFiles(
+  files: FileTouch[] | undefined,
+  { root, session }: Ref,
+  { seq, at }: { seq: number; at: number },
+): BoardChange[] {
+  return (files ?? []).map((touch, n) => ({ type: 'file.touched', session, root, touch, stamp: { at, seq, n } }))
 }
 
 const maxText = 1000

@@ -4,6 +4,7 @@ import type { BoardChange } from './board-change.ts'
 import { type BoardState, contextFilesOf, emptyBoard, findRow, type JobRow, rowsOf, rowsUnder } from './board-state.ts'
 import { boardText } from './board-text.ts'
 import type { ContextFile } from './context-file.ts'
+import { toArray } from './list.ts'
 import { reduceBoard, type Stale } from './reduce-board.ts'
 
 export type { BoardChange } from './board-change.ts'
@@ -30,6 +31,8 @@ export interface Board {
   /** Jobs of one root, or all, in the order of their launch. */
   rows(root?: SessionId): JobRow[]
   contextFiles(path?: string): ContextFile[]
+  /** Paths of the files that a session has in its context, in the order of the first touch. */
+  filesOf(session: SessionId): string[]
   /** Returns who learns by it that a file has changed. Does nothing once the board is closed. */
   apply(change: BoardChange): Stale[]
   /** The text for the model of one session, '' when there is nothing to say. Each changed file is told of once. */
@@ -106,6 +109,7 @@ export function createBoard(): Board {
     snapshot: () => state,
     rows: (root) => rowsOf(state, root),
     contextFiles: (path) => contextFilesOf(state, path),
+    filesOf: (session) => toArray(state.sessions.get(session)?.files),
     apply,
     textFor(session, dir) {
       const { text, told } = boardText(state, session, dir)

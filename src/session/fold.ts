@@ -1,6 +1,6 @@
 import { unreachable } from '../core/errors.ts'
 import type { CallId } from '../core/ids.ts'
-import type { CallResult, JournalRecord, Message } from '../core/records.ts'
+import type { CallResult, FileTouch, JournalRecord, Message } from '../core/records.ts'
 import type { ChildJob, OpenCall, SessionState } from '../core/state.ts'
 
 /** The state of a session that has no records yet. */
@@ -105,6 +105,7 @@ function receive(state: SessionState, seq: number, message: Message): void {
   } else {
     if (state.phase === 'ended') reopen(state)
     if (isAtRest(state)) countFromHere(state)
+    know(state, message.files)
   }
   state.mailbox.push({ seq, message })
 }
@@ -219,12 +220,16 @@ function withCall(state: SessionState, id: CallId, change: (call: OpenCall) => v
 function finishCall(state: SessionState, { call, result, job }: Of<'call.finished'>): void {
   withCall(state, call, (open) => {
     open.result = result
-    for (const { path, hash } of result.touched ?? []) state.files[path] = hash
+    know(state, result.touched)
     if (result.todos) state.todos = result.todos
   })
   if (!job) return
   state.received.push(deliveryKey(job.job, job.generation))
   markDelivered(state, job.job, job.generation, job.state)
+}
+
+function know(state: SessionState, files: FileTouch[] | undefined): void {
+  for (const { path, hash } of files ?? []) state.files[path] = hash
 }
 
 function launchJob(state: SessionState, record: Of<'job.launched'>): void {

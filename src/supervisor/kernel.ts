@@ -5,7 +5,7 @@ import type { EventBody, PermissionAsk } from '../core/events.ts'
 import type { SessionId } from '../core/ids.ts'
 import type { ModelSpec } from '../core/model.ts'
 import type { AskAnswer, PermissionMode } from '../core/permission.ts'
-import type { JournalRecord, RecordBody } from '../core/records.ts'
+import type { JournalRecord, Message, RecordBody } from '../core/records.ts'
 import type { RunSettings } from '../core/settings.ts'
 import { changesOf } from '../jobboard/changes-of.ts'
 import type { Board } from '../jobboard/create-board.ts'
@@ -78,6 +78,8 @@ export type Kernel = {
   emit(entry: SessionEntry, body: EventBody): void
   /** A text from outside for a session: kept in its mailbox, placed at its next boundary. */
   say(entry: SessionEntry, text: string): void
+  /** The same for a message that carries more than a text. */
+  tell(entry: SessionEntry, message: Message): void
   /** Shows what a child's job is at, on the board and to the outside. */
   noteJob(entry: SessionEntry, state: 'queued' | 'running' | 'waiting', doing?: string): void
   entry(session: SessionId): SessionEntry
@@ -102,7 +104,10 @@ export function createKernel(base: Pick<Kernel, 'options' | 'store' | 'clock' | 
       return records
     },
     say(entry, text) {
-      const records = this.record(entry, [{ type: 'message.received', message: { kind: 'user', text } }])
+      this.tell(entry, { kind: 'user', text })
+    },
+    tell(entry, message) {
+      const records = this.record(entry, [{ type: 'message.received', message }])
       entry.fresh?.push(...records)
       kernel.waits?.written(entry)
       if (entry.status !== 'suspended') kernel.placement?.wake(entry)

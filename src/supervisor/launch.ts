@@ -1,30 +1,59 @@
 import type { AgentDefinition } from '../core/agent.ts'
 import { childSessionId, type JobId, type SessionId } from '../core/ids.ts'
 import type { LaunchReply, LaunchRequest } from '../core/messages.ts'
-import type { RecordBody, SessionSeed } from '../core/records.ts'
+import type { HandedContext, RecordBody, SessionSeed } from '../core/records.ts'
 import { spawnableFor } from '../definitions/spawnable.ts'
+import { type PlacedContext, placeContext, promptMessage } from '../session/handed-context.ts'
 import type { Kernel } from './kernel.ts'
+import { modelRef } from './placement.ts'
 import { type ChildEntry, newEntry, nextAlias, type SessionEntry } from './session-entry.ts'
 
 const maxChildrenOfTree = 1000
+/** Where no model's context is known. */
+const smallContextTokens = 8192
+
+type LaunchRecord = Extract<RecordBody, { type: 'job.launched' }>
 
 /** Starts children. */
 export type Launching = {
   /** Answers a worker's `task` call; the same call again (after a crash) finds the job it had started. */
-  launch(entry: SessionEntry, request: LaunchRequest): LaunchReply
+  launch(entry: SessionEntry, request: LaunchRequest, prepared: PreparedLaunch): LaunchReply
+  /** What a launch needs that takes time, before anything is recorded. Rejects never. */
+  prepare(entry: SessionEntry, request: LaunchRequest): Promise<PreparedLaunch>
   /** Makes the child's session of a launched job; also after a crash between the two. */
   createChild(parent: SessionEntry, launched: Launched): SessionEntry
   /** A child has ended: the next of its siblings that waited may start. */
   startNext(ended: SessionEntry): void
 }
 
-export type Launched = { seed: SessionSeed; prompt: string }
+export type Launched = { seed: SessionSeed; prompt: string; context?: HandedContext }
+
+export type PreparedLaunch = PlacedContext
 
 export function createLaunching(kernel: Kernel): Launching {
-  function launch(entry: SessionEntry, request: LaunchRequest): LaunchReply {
+  async function prepare(entry: SessionEntry, { agent, job, context = [] }: LaunchRequest): Promise<PreparedLaunch> {
+    if (context.length === 0) return { notes: [] }
+    const known = [...entry.jobs.values()].find(({ alias }) => alias === job)
+    const seed = known && kernel.entries.get(known.job as string as SessionId)?.seed
+    const definition = seed?.agent ?? kernel.options.agents.get(agent)
+    const model = definition?.model ?? entry.seed.model
+    return placeContext(context, await contextTokens(entry, { agent: definition ?? entry.seed.agent, model }))
+  }
+
+  /** Of the model that the child will have; the parent's where that one cannot be reached now. */
+  async function contextTokens(entry: SessionEntry, child: Pick<SessionSeed, 'agent' | 'model'>): Promise<number> {
+    const ref = modelRef(kernel, child)
+    try {
+      return (await kernel.options.readyModel(ref)).spec.profile.contextTokens
+    } catch {
+      return entry.contextTokens ?? smallContextTokens // The child will fail by itself, and say why.
+    }
+  }
+
+  function launch(entry: SessionEntry, request: LaunchRequest, prepared: PreparedLaunch): LaunchReply {
     const known = [...entry.jobs.values()].find(({ call }) => call === request.call)
     if (known) return answerAgain(entry, known)
-    if (request.job !== undefined) return goOn(entry, request, request.job)
+    if (request.job !== undefined) return goOn(entry, request, { alias: request.job, ...prepared })
     const agent = kernel.options.agents.get(request.agent)
     const refused = refusal(kernel, entry, agent, request)
     if (refused !== undefined || !agent) return { records: [], refused: refused ?? '' }
@@ -33,7 +62,8 @@ export function createLaunching(kernel: Kernel): Launching {
     const seed = childSeed(entry, agent, { ...request, alias })
     const { prompt, background, call, description } = request
     const job = seed.session as string as JobId
-    const launched: RecordBody = {
+    const { context, notes } = prepared
+    const launched: LaunchRecord = {
       type: 'job.launched',
       job,
       alias,
@@ -43,15 +73,20 @@ export function createLaunching(kernel: Kernel): Launching {
       prompt,
       seed,
       ...(description && { description }),
+      ...(context && { context }),
     }
     const records = kernel.record(entry, [launched])
     kernel.host.warm()
-    kernel.placement.wake(createChild(entry, { seed, prompt }))
-    return { records: records.length > 0 ? entry.recent.filter(({ seq }) => seq > request.lastSeq) : [], alias }
+    kernel.placement.wake(createChild(entry, launched))
+    return { records: records.length > 0 ? entry.recent.filter(({ seq }) => seq > request.lastSeq) : [], alias, notes }
   }
 
   /** Continues a finished child with its history: a new generation of the same job. */
-  function goOn(entry: SessionEntry, request: LaunchRequest, alias: string): LaunchReply {
+  function goOn(
+    entry: SessionEntry,
+    request: LaunchRequest,
+    { alias, context, notes }: PreparedLaunch & { alias: string },
+  ): LaunchReply {
     const row = [...entry.jobs.values()].find((job) => job.alias === alias)
     const child = row && kernel.entries.get(row.job as string as SessionId)
     const refused = refusalToContinue(entry, request, { alias, row, child })
@@ -71,23 +106,25 @@ export function createLaunching(kernel: Kernel): Launching {
         prompt,
         seed,
         ...(description && { description }),
+        ...(context && { context }),
       },
     ])
     if (seed.limits.timeoutMs) kernel.deadlines.start(child, seed.limits.timeoutMs)
-    kernel.say(child, prompt)
-    return { records: entry.recent.filter(({ seq }) => seq > lastSeq), alias }
+    kernel.tell(child, promptMessage({ prompt, context }))
+    return { records: entry.recent.filter(({ seq }) => seq > lastSeq), alias, notes }
   }
 
   function answerAgain(entry: SessionEntry, { alias }: ChildEntry): LaunchReply {
     return { records: [...entry.recent], alias }
   }
 
-  function createChild(parent: SessionEntry, { seed, prompt }: Launched): SessionEntry {
+  function createChild(parent: SessionEntry, launched: Launched): SessionEntry {
+    const { seed } = launched
     const child = newEntry(seed)
     kernel.entries.set(seed.session, child)
     child.fresh = kernel.record(child, [
       { type: 'session.created', version: 1, seed: { ...seed, root: parent.seed.root } },
-      { type: 'message.received', message: { kind: 'user', text: prompt } },
+      { type: 'message.received', message: promptMessage(launched) },
     ])
     holdOrStart(parent, child)
     return child
@@ -116,7 +153,7 @@ export function createLaunching(kernel: Kernel): Launching {
     kernel.placement.wake(next)
   }
 
-  return { launch, createChild, startNext }
+  return { launch, prepare, createChild, startNext }
 }
 
 function childSeed(

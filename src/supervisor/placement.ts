@@ -1,5 +1,6 @@
 import { type ErrorData, RuntimeError, toErrorData } from '../core/errors.ts'
 import type { ActivationEnd, ActivationTask } from '../core/messages.ts'
+import type { SessionSeed } from '../core/records.ts'
 import { spawnableFor } from '../definitions/spawnable.ts'
 import { fold } from '../session/fold.ts'
 import type { Placed, WorkerDeath } from '../workers/host.ts'
@@ -104,7 +105,7 @@ export function createPlacement(kernel: Kernel): Placement {
     entry.fresh = undefined
     entry.recent = []
     const state = fold(records)
-    const { spec, slots } = await kernel.options.readyModel(modelRef(kernel, entry))
+    const { spec, slots } = await kernel.options.readyModel(modelRef(kernel, entry.seed))
     entry.contextTokens = spec.profile.contextTokens
     const { settings, agents, skills } = kernel.options
     const { session, root, agent } = entry.seed
@@ -177,10 +178,10 @@ export function createPlacement(kernel: Kernel): Placement {
 }
 
 /** A scripted model that was asked for plays every agent; another one plays those that name none. */
-function modelRef({ options }: Kernel, { seed }: SessionEntry): string {
+export function modelRef({ options }: Kernel, { agent, model }: Pick<SessionSeed, 'agent' | 'model'>): string {
   const override = options.modelOverride
-  if (!override) return seed.model
-  return override.startsWith('scripted:') || !seed.agent.model ? override : seed.agent.model
+  if (!override) return model
+  return override.startsWith('scripted:') || !agent.model ? override : agent.model
 }
 
 function fenceOf(entry: SessionEntry) {

@@ -1,6 +1,7 @@
 import type { CallId } from '../core/ids.ts'
-import type { JobResult, JournalRecord } from '../core/records.ts'
+import type { JobResult, JournalRecord, Message } from '../core/records.ts'
 import { deliveryKey, fold } from '../session/fold.ts'
+import { promptMessage } from '../session/handed-context.ts'
 import type { Kernel } from './kernel.ts'
 import { callResultOf } from './result-for-parent.ts'
 import { type ChildEntry, openJobs, refOf, type SessionEntry } from './session-entry.ts'
@@ -40,9 +41,9 @@ function endNow(kernel: Kernel, entry: SessionEntry, result: JobResult): void {
   kernel.record(entry, [{ type: 'session.ended', generation: entry.generation, result }])
 }
 
-function promptOf(records: JournalRecord[], job: string, generation: number): string {
+function promptOf(records: JournalRecord[], job: string, generation: number): Message {
   const launched = records.find((record) => isLaunch(record) && record.job === job && record.generation === generation)
-  return launched?.type === 'job.launched' ? launched.prompt : ''
+  return promptMessage(launched?.type === 'job.launched' ? launched : { prompt: '' })
 }
 
 /** The result as the parent's journal has it; of a foreground job that is the text of its call. */
@@ -112,9 +113,9 @@ function answerStopped(kernel: Kernel, entry: SessionEntry, { call, job, generat
   ])
 }
 
-/** `kernel.say` would activate it at once, before its own jobs are repaired. */
-function tell(kernel: Kernel, child: SessionEntry, text: string): void {
-  kernel.record(child, [{ type: 'message.received', message: { kind: 'user', text } }])
+/** `kernel.tell` would activate it at once, before its own jobs are repaired. */
+function tell(kernel: Kernel, child: SessionEntry, message: Message): void {
+  kernel.record(child, [{ type: 'message.received', message }])
 }
 
 type Launched = Extract<JournalRecord, { type: 'job.launched' }>

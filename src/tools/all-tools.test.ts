@@ -72,7 +72,7 @@ const trials: Record<string, ToolTrial> = {
   todoread: { args: {}, options: { todos } },
   task: {
     args: { agent: 'explorer', prompt: 'Look.', background: true },
-    options: { services: { launch: async () => ({ launched: { alias: 'exp-1' } }) } },
+    options: { services: { launch: async () => ({ launched: { alias: 'exp-1', notes: [] } }) } },
   },
   read_sub_agent: {
     args: { job: 'exp-1' },
@@ -109,7 +109,7 @@ describe('task', () => {
 
   test('in the background names the alias and says that the result comes by itself', async () => {
     const { outcome } = await call({ agent: 'explorer', prompt: 'P', background: 'true' }, async () => ({
-      launched: { alias: 'exp-2' },
+      launched: { alias: 'exp-2', notes: [] },
     }))
     expect(outcome).toMatchObject({ result: { isError: false, output: expect.stringContaining('exp-2') } })
   })

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { SkillDefinition } from '../core/agent.ts'
 import type { CallId, SessionId } from '../core/ids.ts'
-import type { AgentSummary, ProcessOutcome, TranscriptReply } from '../core/messages.ts'
+import type { AgentSummary, HandedFile, ProcessOutcome, TranscriptReply } from '../core/messages.ts'
 import type { AskKind, PermissionRequest } from '../core/permission.ts'
 import type { FileTouch, Todo } from '../core/records.ts'
 import type { Workspace } from './workspace.ts'
@@ -41,9 +41,12 @@ export interface ToolServices {
     description?: string
     background: boolean
     job?: string
+    context?: HandedFile[]
     timeoutMs?: number
     maxTurns?: number
-  }): Promise<{ refused: string } | { waiting: true } | { launched: { alias: string } }>
+  }): Promise<{ refused: string } | { waiting: true } | { launched: { alias: string; notes: string[] } }>
+  /** Absolute paths of the files that a child has in its context, the newest first. */
+  filesOfChild(alias: string): Promise<{ paths: string[] } | { refused: string }>
   sendToChild(request: { alias: string; text: string; interrupt: boolean }): Promise<{ text: string; isError: boolean }>
   /** `'waiting'`: the supervisor answers the call. */
   waitForJobs(request: { jobs: string[]; timeoutMs: number }): Promise<'waiting' | { text: string; isError: boolean }>

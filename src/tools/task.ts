@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { defineTool } from './define-tool.ts'
+import { loadContext } from './load-context.ts'
 
 /** Starts a sub-agent, or continues a finished one. In the foreground the supervisor answers the call. */
 export const task = defineTool({
@@ -12,6 +13,12 @@ export const task = defineTool({
     description: z.string().optional().describe('The job in 3 to 5 words, for people'),
     background: z.boolean().optional().describe('Do not wait for the result'),
     job: z.string().optional().describe('Alias of a finished job to continue, such as exp-1: it keeps what it knows'),
+    context: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'Files whose contents it gets with the prompt, so that it need not read them; "job:exp-1": those that this job has read',
+      ),
     timeout_ms: z.int().min(1).optional().describe('Longest time at work, in milliseconds'),
     max_turns: z.int().min(1).optional().describe('Most turns it may take'),
   }),
@@ -19,22 +26,26 @@ export const task = defineTool({
   effect: 'read',
   permission: ({ agent }) => ({ key: 'task', pattern: agent }),
 
-  async run({ agent, prompt, description, background = false, job, timeout_ms, max_turns }, { services }) {
-    const reply = await services.launch({
+  async run({ agent, prompt, description, background = false, job, context, timeout_ms, max_turns }, world) {
+    const handed = context?.length ? await loadContext(context, world) : undefined
+    const reply = await world.services.launch({
       agent,
       prompt,
       description,
       background,
       job,
+      ...(handed && { context: handed.files }),
       timeoutMs: timeout_ms,
       maxTurns: max_turns,
     })
     if ('refused' in reply) return { output: reply.refused, isError: true }
     if ('waiting' in reply) return 'waiting'
     const { alias } = reply.launched
+    const notes = [...(handed?.notes ?? []), ...reply.launched.notes]
+    const started = `${alias} (${agent}) has started in the background. Its result will come by itself as sub_agent_result. Go on with other work, or end your turn to wait for it.`
     return {
       title: `${alias} started`,
-      output: `${alias} (${agent}) has started in the background. Its result will come by itself as sub_agent_result. Go on with other work, or end your turn to wait for it.`,
+      output: [started, ...notes].join('\n'),
       metadata: { alias, agent },
     }
   },

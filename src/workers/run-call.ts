@@ -157,7 +157,9 @@ function createServices(activation: Activation, call: OpenCall): ToolServices {
       const reply = await api.launch({ ...fence, lastSeq: task.state.lastSeq, call: call.id, ...request })
       absorb(reply)
       if (reply.refused !== undefined) return { refused: reply.refused }
-      return request.background ? { launched: { alias: reply.alias ?? '' } } : { waiting: true }
+      return request.background
+        ? { launched: { alias: reply.alias ?? '', notes: reply.notes ?? [] } }
+        : { waiting: true }
     },
     sendToChild: (request) => api.sendToChild({ ...fence, ...request }),
     async waitForJobs(request) {
@@ -170,6 +172,7 @@ function createServices(activation: Activation, call: OpenCall): ToolServices {
       absorb(reply)
       return reply.answer ?? 'waiting'
     },
+    filesOfChild: (alias) => api.filesOfChild({ ...fence, alias }),
     transcript: (alias) => api.transcript({ ...fence, alias }),
   }
 }

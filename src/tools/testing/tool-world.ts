@@ -150,6 +150,7 @@ const refusingServices: ToolServices = {
   sendToChild: async () => noChildren,
   waitForJobs: async () => noChildren,
   cancelChild: async () => noChildren,
+  filesOfChild: async () => ({ refused: noChildren.text }),
   transcript: async () => ({ refused: noChildren.text }),
 }
 
