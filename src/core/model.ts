@@ -98,6 +98,11 @@ export type ModelSpec =
 /** Milliseconds. */
 export type ModelTimeouts = { firstByteMs: number; silenceMs: number }
 
+/** What slots and gates of a model are shared by: its server's address, or its script. */
+export function serverOf(spec: ModelSpec): string {
+  return spec.provider === 'scripted' ? spec.path : spec.url
+}
+
 /** The call's id in a provider's message: unique within the conversation. */
 export function providerCallId(id: CallId | string): string {
   return `call_${id.replace(/[^A-Za-z0-9]/g, '_')}`

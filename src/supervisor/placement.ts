@@ -1,5 +1,6 @@
 import { type ErrorData, RuntimeError, toErrorData } from '../core/errors.ts'
 import type { ActivationEnd, ActivationTask } from '../core/messages.ts'
+import { serverOf } from '../core/model.ts'
 import type { SessionSeed } from '../core/records.ts'
 import { spawnableFor } from '../definitions/spawnable.ts'
 import { fold } from '../session/fold.ts'
@@ -115,7 +116,7 @@ export function createPlacement(kernel: Kernel): Placement {
       state,
       settings,
       model: spec,
-      ...(slots !== null && { slot: { server: spec.provider === 'scripted' ? spec.path : spec.url, limit: slots } }),
+      ...(slots !== null && { slot: { server: serverOf(spec), limit: slots } }),
       attempt: 1,
       spawnable: spawnableFor(agent, [...agents.values()]),
       skills,

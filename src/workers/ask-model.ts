@@ -2,11 +2,14 @@ import { RuntimeError, toErrorData } from '../core/errors.ts'
 import type { EventBody } from '../core/events.ts'
 import type { Model, ModelDelta, ModelReply, ModelRequest } from '../core/model.ts'
 import { sleep } from './abortable.ts'
+import type { ServerGate } from './server-gate.ts'
 
 export type AskModelRequest = {
   model: Model
   /** The request of the given attempt, from 1; `nudge` is said last when the reply before was empty. */
   build(attempt: number, nudge?: string): ModelRequest
+  /** Shared with all who ask the same server. */
+  gate: ServerGate
   emit(event: EventBody): void
   onDelta(delta: ModelDelta): void
   signal: AbortSignal
@@ -22,23 +25,32 @@ const maxDelayMs = 20_000
  * One usable reply: retries what may pass (a busy or failing server, a cut stream), samples again after a broken tool call,
  * and nudges a model that only thought. Rejects with the last error, or with the signal's reason.
  */
-export async function askModel({ model, build, emit, onDelta, signal }: AskModelRequest): Promise<ModelReply> {
+export async function askModel({ model, build, gate, emit, onDelta, signal }: AskModelRequest): Promise<ModelReply> {
   const tries = { faults: 0, badCalls: 0, nudges: 0 }
   for (let attempt = 1; ; attempt += 1) {
     const nudge = tries.nudges > 0 ? nudgeText : undefined
+    await gate.pass(signal)
     try {
       const reply = await model.stream(build(attempt, nudge), onDelta, signal)
+      gate.open()
       if (isUsable(reply)) return reply
       tries.nudges += 1
       if (reply.finish === 'length' || tries.nudges > maxNudges) throw emptyReply(reply)
     } catch (thrown) {
       signal.throwIfAborted()
       const delayMs = retryDelay(thrown, tries)
+      if (isServerFault(thrown) && delayMs !== undefined) gate.close(delayMs)
+      else gate.open()
       if (delayMs === undefined) throw thrown
       emit({ type: 'model.retried', attempt: attempt + 1, delayMs, error: toErrorData(thrown) })
       await sleep(delayMs, signal)
     }
   }
+}
+
+/** Not the fault of one request: it would meet others too. */
+function isServerFault(thrown: unknown): boolean {
+  return thrown instanceof RuntimeError && ['model-failed', 'model-unreachable'].includes(thrown.code)
 }
 
 const nudgeText =

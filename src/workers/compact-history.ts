@@ -1,10 +1,11 @@
 import { RuntimeError } from '../core/errors.ts'
-import type { Model, ModelRequest } from '../core/model.ts'
+import { type Model, type ModelRequest, serverOf } from '../core/model.ts'
 import { estimateTokens } from '../models/estimate-tokens.ts'
 import { buildMessages } from '../session/build-messages.ts'
 import { compactionPrompt, plainSummary, planCompaction, summaryText } from '../session/compaction.ts'
 import { askModel } from './ask-model.ts'
 import type { Activation } from './run-activation.ts'
+import { gateOf } from './server-gate.ts'
 
 const charsPerToken = 4
 
@@ -64,7 +65,14 @@ async function sumUp(activation: Activation, model: Model, transcript: string): 
   }
   const build = (attempt: number): ModelRequest => ({ ...request, facts: { ...request.facts, attempt } })
   try {
-    const { text } = await askModel({ model, build, emit, onDelta: () => undefined, signal: link.signal })
+    const { text } = await askModel({
+      model,
+      build,
+      gate: gateOf(serverOf(task.model)),
+      emit,
+      onDelta: () => undefined,
+      signal: link.signal,
+    })
     return text
   } catch (thrown) {
     link.signal.throwIfAborted()

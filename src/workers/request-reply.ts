@@ -1,7 +1,7 @@
 import { RuntimeError, toErrorData } from '../core/errors.ts'
 import { callId } from '../core/ids.ts'
 import type { ActivationEnd } from '../core/messages.ts'
-import type { Model, ModelReply, ModelRequest } from '../core/model.ts'
+import { type Model, type ModelReply, type ModelRequest, serverOf } from '../core/model.ts'
 import type { RecordBody, RecordedCall } from '../core/records.ts'
 import { createModel } from '../models/create-model.ts'
 import { buildMessages } from '../session/build-messages.ts'
@@ -9,6 +9,7 @@ import { buildSystem } from '../session/build-system.ts'
 import { askModel } from './ask-model.ts'
 import { compactHistory, isNearlyFull } from './compact-history.ts'
 import type { Activation } from './run-activation.ts'
+import { gateOf } from './server-gate.ts'
 
 /** One turn's request; `undefined` when the reply is recorded. The slot goes back with the record. */
 export async function requestReply(activation: Activation, board: string): Promise<ActivationEnd | undefined> {
@@ -50,6 +51,7 @@ function ask(activation: Activation, model: Model, board: string): Promise<Model
   return askModel({
     model,
     build,
+    gate: gateOf(serverOf(task.model)),
     emit,
     onDelta: ({ type, text }) => emit({ type: type === 'text' ? 'text.delta' : 'thinking.delta', turn, text }),
     signal: link.signal,
