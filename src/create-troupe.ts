@@ -106,22 +106,27 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
   const env = options.env ?? process.env
   const dir = workspaceDir(options.dir)
   const dataDir = options.dataDir ? resolve(options.dataDir) : defaultDataDir(env)
-  const worktree = findWorktree(dir)
-  const loaded = await loadAll({ options, env, dir, dataDir, worktree })
-  const { config, agents } = loaded
-  const chosen = await chooseModel(modelQuestion(options.model ?? config.model, config, env))
-  const settings = settingsOf(options, loaded)
+  const place = { options, env, dir, dataDir, worktree: findWorktree(dir) }
+  const configured = await loadSettings(place)
+  const { config } = configured
+  const settings = settingsOf(options, configured)
   const damages: Damage[] = []
   let report = (damage: Damage): void => void damages.push(damage)
   const store = createStore({ dataDir, clock: systemClock, onDamage: (damage) => report(damage) })
+  const agents = new Map<string, AgentDefinition>()
+  const skills: SkillDefinition[] = []
+  const models = modelCache(config, env)
+  let modelOverride: string | undefined
   const supervisor = createSupervisor({
     store,
     clock: systemClock,
     settings,
     agents,
-    skills: loaded.skills,
-    readyModel: modelCache(chosen, config, env),
-    ...(options.model && { modelOverride: chosen.spec.profile.ref }),
+    skills,
+    readyModel: models.find,
+    get modelOverride() {
+      return modelOverride
+    },
     permissionMode: settings.permissionMode,
     ...(options.onAsk && { onAsk: options.onAsk }),
     createHost(wanted) {
@@ -136,6 +141,27 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
     },
   })
 
+  async function close(): Promise<void> {
+    await supervisor.close()
+    await store.close()
+  }
+
+  /** The first thread starts while agents and model are looked up. */
+  async function complete() {
+    supervisor.warm()
+    const ref = options.model ?? config.model
+    const [found, chosen] = await Promise.all([loadDefinitions(place), chooseModel(modelQuestion(ref, config, env))])
+    for (const agent of found.agents) agents.set(agent.name, agent)
+    skills.push(...found.skills)
+    models.add(chosen)
+    if (options.model) modelOverride = chosen.spec.profile.ref
+    return { chosen, diagnostics: [...configured.diagnostics, ...found.diagnostics] }
+  }
+
+  const { chosen, diagnostics } = await complete().catch(async (thrown) => {
+    await close()
+    throw thrown
+  })
   report = supervisor.reportDamage
   for (const damage of damages) report(damage)
 
@@ -155,9 +181,9 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
     },
     dir,
     agents: [...agents.values()],
-    skills: loaded.skills,
-    diagnostics: loaded.diagnostics,
-    notes: loaded.notes,
+    skills,
+    diagnostics,
+    notes: configured.notes,
     events: supervisor.events$,
     run({ agent = 'lead', session, maxTurns, timeoutMs, ...asked }) {
       const limits = { ...(maxTurns && { maxTurns }), ...(timeoutMs && { timeoutMs }) }
@@ -168,7 +194,7 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
         model: refFor(found),
         dir,
         limits,
-        ...(session && { session }),
+        ...(session !== undefined && { session }),
       })
     },
     resume(session, prompt) {
@@ -191,12 +217,9 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
       const agent = agentNamed(name)
       const toolset = chooseToolset(agent.toolset, settings.toolset, chosen.spec.profile.parameters)
       const spawnable = spawnableFor(agent, [...agents.values()])
-      return createRegistry({ agent, depth, settings, toolset, spawnable, skills: loaded.skills }).specs()
+      return createRegistry({ agent, depth, settings, toolset, spawnable, skills }).specs()
     },
-    async close() {
-      await supervisor.close()
-      await store.close()
-    },
+    close,
   }
 
   function refFor(agent: AgentDefinition): string {
@@ -212,6 +235,8 @@ function promptOf({ prompt, outputSchema }: Pick<RunOptions, 'prompt' | 'outputS
 type Damage = { path: string; message: string }
 
 function workspaceDir(dir = process.cwd()): string {
+  if (dir === '')
+    throw new RuntimeError('bad-usage', 'The name of the folder is empty. Give an existing one with --dir.')
   const path = resolve(dir)
   if (!existsSync(path) || !statSync(path).isDirectory()) {
     throw new RuntimeError('bad-usage', `There is no folder ${path}. Give an existing one with --dir.`)
@@ -219,31 +244,36 @@ function workspaceDir(dir = process.cwd()): string {
   return realpathSync(path)
 }
 
-type LoadRequest = { options: TroupeOptions; env: NodeJS.ProcessEnv; dir: string; dataDir: string; worktree: string }
+type Place = { options: TroupeOptions; env: NodeJS.ProcessEnv; dir: string; dataDir: string; worktree: string }
 
-async function loadAll({ options, env, dir, dataDir, worktree }: LoadRequest) {
-  const configDir = userConfigDir(env)
+async function loadSettings({ options, env, dataDir, worktree }: Place) {
   const trusted = options.trust === true || (await isTrusted(dataDir, worktree))
-  const [loaded, agents, skills] = await Promise.all([
-    loadConfig({ worktree, userConfigDir: configDir, trusted }),
-    loadAgents({ dir, worktree, userConfigDir: configDir, builtinDir: builtinAgentsDir() }),
-    loadSkills({ dir, worktree, userConfigDir: configDir, builtinDir: builtinSkillsDir() }),
-  ])
-  const given = (options.agents ?? []).map(parseAgentInput)
+  const loaded = await loadConfig({ worktree, userConfigDir: userConfigDir(env), trusted })
   return {
     trusted,
     config: { ...loaded.config, ...options.config } satisfies Config,
     configRules: [...loaded.rules, ...rulesOf(options.config?.permission ?? {}, 'user')],
-    agents: new Map([...agents.agents, ...given].map((agent) => [agent.name, agent])),
-    skills: skills.skills,
-    diagnostics: [...loaded.diagnostics, ...agents.diagnostics, ...skills.diagnostics],
+    diagnostics: loaded.diagnostics,
     notes: loaded.ignored ? [loaded.ignored] : [],
+  }
+}
+
+async function loadDefinitions({ options, env, dir, worktree }: Place) {
+  const where = { dir, worktree, userConfigDir: userConfigDir(env) }
+  const [agents, skills] = await Promise.all([
+    loadAgents({ ...where, builtinDir: builtinAgentsDir() }),
+    loadSkills({ ...where, builtinDir: builtinSkillsDir() }),
+  ])
+  return {
+    agents: [...agents.agents, ...(options.agents ?? []).map(parseAgentInput)],
+    skills: skills.skills,
+    diagnostics: [...agents.diagnostics, ...skills.diagnostics],
   }
 }
 
 function settingsOf(
   options: TroupeOptions,
-  { config, configRules, trusted }: Awaited<ReturnType<typeof loadAll>>,
+  { config, configRules, trusted }: Awaited<ReturnType<typeof loadSettings>>,
 ): RunSettings {
   const flags = [
     ...(options.allow ?? []).map((text) => parseRuleFlag(text, 'allow')),
@@ -272,14 +302,17 @@ function packageFile(path: string): string {
 }
 
 /** Each model is looked up once. A failed look-up is not kept: the server may come back. */
-function modelCache(chosen: ChosenModel, config: Config, env: NodeJS.ProcessEnv) {
-  const known = new Map<string, Promise<ChosenModel>>([[chosen.spec.profile.ref, Promise.resolve(chosen)]])
-  return (ref: string): Promise<ChosenModel> => {
-    const found = known.get(ref)
-    if (found) return found
-    const looked = chooseModel(modelQuestion(ref, config, env))
-    known.set(ref, looked)
-    looked.catch(() => known.delete(ref))
-    return looked
+function modelCache(config: Config, env: NodeJS.ProcessEnv) {
+  const known = new Map<string, Promise<ChosenModel>>()
+  return {
+    add: (chosen: ChosenModel) => void known.set(chosen.spec.profile.ref, Promise.resolve(chosen)),
+    find(ref: string): Promise<ChosenModel> {
+      const found = known.get(ref)
+      if (found) return found
+      const looked = chooseModel(modelQuestion(ref, config, env))
+      known.set(ref, looked)
+      looked.catch(() => known.delete(ref))
+      return looked
+    },
   }
 }

@@ -44,6 +44,8 @@ export type Run = {
 export type Supervisor = {
   readonly events$: Subject<RuntimeEvent>
   readonly board: Board
+  /** Something will run soon: a first thread may start. */
+  warm(): void
   run(request: RunRequest): Run
   /** Lets a foreground job go on in the background; false when there is no such job. */
   moveToBackground(job: string): boolean
@@ -86,6 +88,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   return {
     events$: kernel.stream.events$,
     board: kernel.board,
+    warm: () => kernel.host.warm(1),
     run,
     moveToBackground(job) {
       const child = kernel.entries.get(job as SessionId)
@@ -149,6 +152,8 @@ function takeLive(kernel: Kernel, events: LiveBatch['events']): void {
     const entry = kernel.entries.get(session)
     if (!entry || entry.epoch !== epoch || entry.status !== 'active') continue
     kernel.stalls.heard(entry, event.type)
+    // What a reply that is tried again had said is said anew.
+    if (event.type === 'model.retried') kernel.partials.drop(session)
     if (event.type === 'text.delta') kernel.partials.add(session, event)
     if (event.type === 'model.retried') kernel.partials.retry(session)
     noteDoing(kernel, entry, event)

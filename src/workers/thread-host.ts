@@ -32,7 +32,8 @@ export function createThreadHost(options: ThreadHostOptions): Host {
   const alone = new Map<WorkerId, HostedWorker>()
   const heartbeat = createHeartbeat({ clock, workers: all, maxExternalMb: memoryMb })
   let started = 0
-  let isWarm = false
+  /** Threads that are replaced when they go. */
+  let wanted = 0
   let closing = false
 
   function* all(): Iterable<HostedWorker> {
@@ -50,7 +51,7 @@ export function createThreadHost(options: ThreadHostOptions): Host {
         kind.delete(id)
         if (closing) return
         options.onDied(death)
-        if (isWarm && death.started) warm()
+        if (death.started) warm(wanted)
       },
     })
     kind.set(id, worker)
@@ -61,9 +62,9 @@ export function createThreadHost(options: ThreadHostOptions): Host {
     return [...kind.values()].filter(({ leaving }) => !leaving)
   }
 
-  function warm(): void {
-    isWarm = true
-    for (let missing = threads - staying().length; missing > 0; missing -= 1) start(shared)
+  function warm(count = threads): void {
+    wanted = Math.max(wanted, Math.min(count, threads))
+    for (let missing = wanted - staying().length; missing > 0; missing -= 1) start(shared)
   }
 
   function place(): HostedWorker {
@@ -100,7 +101,7 @@ export function createThreadHost(options: ThreadHostOptions): Host {
     cancel: (id, fence) => find(id)?.cancel(fence),
     abandon(id, fence) {
       find(id)?.abandon(fence)
-      if (isWarm) warm()
+      warm(wanted)
     },
     drain: (id) => find(id)?.drain(),
     warm,

@@ -2,7 +2,7 @@ import type { Diagnostic } from '../../core/agent.ts'
 import type { RuntimeEvent } from '../../core/events.ts'
 import type { Troupe } from '../../index.ts'
 import type { Io } from '../io.ts'
-import { plural } from '../terminal/numbers.ts'
+import { plural, withSeparators } from '../terminal/numbers.ts'
 import { oneLine } from '../terminal/sanitize.ts'
 
 type RunFinished = Extract<RuntimeEvent, { type: 'run.finished' }>
@@ -15,7 +15,7 @@ export function headerLines(troupe: Pick<Troupe, 'model' | 'dir' | 'notes' | 'di
   const parts = [
     ref,
     slots === null ? 'slots: no limit' : plural(slots, 'slot'),
-    `${contextTokens.toLocaleString('en-US')} tokens of context`,
+    `${withSeparators(contextTokens)} tokens of context`,
     troupe.dir,
   ]
   return [

@@ -6,6 +6,11 @@ export function shortCount(count: number): string {
   return `${(count / 1e6).toFixed(1)}M`
 }
 
+/** `16,384`. Without `toLocaleString`, whose first use loads the languages of the world: 20 ms. */
+export function withSeparators(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ',')
+}
+
 /** `3 jobs`, `1 job`. */
 export function plural(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`
