@@ -10,8 +10,8 @@ import { type FileDiff, unifiedDiff } from './unified-diff.ts'
 import type { ResolvedPath } from './workspace.ts'
 import { type FileStat, fingerprintOf, type LoadedFile, platformError, translated } from './workspace-files.ts'
 
-/** What a tool makes of a file: its new bytes, and a line for the model. */
-export type PlannedChange = { after: Buffer; summary: string }
+/** What a tool makes of a file: its new bytes, a line for the model, and what else people may want to know. */
+export type PlannedChange = { after: Buffer; summary: string; metadata?: Record<string, unknown> }
 
 /** Computes a change from what is there (`undefined`: nothing). Throws a `RuntimeError` when there is none to make. */
 export type Plan = (before: LoadedFile | undefined) => PlannedChange
@@ -52,14 +52,14 @@ export function applyChange(
     const before = await loadOrAbsent(file, context)
     assertFresh(file, before, context)
     assertApproved(file, before, approved?.basis)
-    const { after, summary } = plan(before)
+    const { after, summary, metadata } = plan(before)
     await replaceFile(file, after, before?.stat)
     const hash = fingerprintOf(after, context.workspace.stat(file) ?? missing(file))
     const { diff, added, removed } = diffOf(file, before, after)
     return {
       title: `${file.relative} (+${added} -${removed})`,
       output: summary,
-      metadata: { path: file.relative, diff: capped(diff, maxMetadataChars), added, removed },
+      metadata: { path: file.relative, diff: capped(diff, maxMetadataChars), added, removed, ...metadata },
       touched: [{ path: file.path, kind: 'write', hash }],
     }
   })

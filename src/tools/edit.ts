@@ -1,12 +1,14 @@
 import * as z from 'zod'
-import { RuntimeError } from '../core/errors.ts'
+import { RuntimeError, unreachable } from '../core/errors.ts'
 import { applyChange, type ChangeRequest, editRequest, type PlannedChange, prepareChange } from './change-file.ts'
 import { defineTool, type ToolContext } from './define-tool.ts'
-import { explainMiss, explainSeveral } from './edit/explain-miss.ts'
-import { findSpans, lineAt } from './edit/find-spans.ts'
-import { replaceSpans } from './edit/replace-spans.ts'
+import { explainDisproportion, explainMiss, explainSeveral } from './edit/explain-miss.ts'
+import type { Strategy } from './edit/find-match.ts'
+import { lineAt } from './edit/find-spans.ts'
+import { type NotReplaced, replaceText } from './edit/replace-text.ts'
 import { explained } from './explained.ts'
 import { count } from './text.ts'
+import { codingOf } from './text-coding.ts'
 import { toolsets } from './toolsets.ts'
 import type { ResolvedPath } from './workspace.ts'
 import type { LoadedFile } from './workspace-files.ts'
@@ -20,7 +22,7 @@ const input = z.object({
 
 type Input = z.output<typeof input>
 
-/** Replaces a text that occurs exactly once (or all of them); every byte outside of it stays as it is. */
+/** Replaces a text at its one place, or at all of them; every byte outside of it stays as it is. */
 export const edit = defineTool({
   name: 'edit',
   description:
@@ -57,30 +59,55 @@ function creation(
   return { after: Buffer.from(new_string, 'utf8'), summary: `Created ${file.relative}.` }
 }
 
-/** Works on bytes (as Latin-1 text): whatever the file's encoding, nothing outside of the match is decoded and encoded again. */
 function replacement(
-  { old_string, new_string, replace_all }: Input,
+  input: Input,
   file: ResolvedPath,
   before: LoadedFile | undefined,
   context: ToolContext,
 ): PlannedChange {
   if (!before) throw context.workspace.notFound(file)
-  const content = before.bytes.toString('latin1')
-  const spans = findSpans(content, bytesOf(old_string))
-  if (spans.length === 0) {
-    throw miss(context, explainMiss(file.relative, before.bytes.toString('utf8'), old_string, context.nameOf('read')))
-  }
-  if (spans.length > 1 && !replace_all) throw miss(context, explainSeveral(file.relative, content, spans))
-  const after = Buffer.from(replaceSpans(content, spans, bytesOf(new_string)), 'latin1')
+  const coding = codingOf(before.bytes)
+  const content = coding.decode(before.bytes)
+  const replaced = replaceText({
+    content,
+    wanted: coding.ofText(input.old_string),
+    replacement: coding.ofText(input.new_string),
+    all: input.replace_all,
+    exactOnly: toolsets[context.toolset].editIsExact,
+  })
+  if ('problem' in replaced) throw refusal(replaced, { input, before, file, content, context })
+  const { text, strategy, spans } = replaced
   const where =
     spans.length === 1 ? `at line ${lineAt(content, spans[0]!.start)}` : `in ${count(spans.length, 'place')}`
-  return { after, summary: `Edited ${file.relative} ${where}.` }
+  const loosely = strategy === 'Simple' ? '' : `, where the text was found but for its ${looseness[strategy]}`
+  return { after: coding.encode(text), summary: `Edited ${file.relative} ${where}${loosely}.`, metadata: { strategy } }
 }
 
-function bytesOf(text: string): string {
-  return Buffer.from(text, 'utf8').toString('latin1')
+const looseness: Readonly<Record<Exclude<Strategy, 'Simple'>, string>> = {
+  LineTrimmed: 'indentation',
+  BlockAnchor: 'middle lines, which are similar',
+  WhitespaceNormalized: 'blanks',
+  EscapeNormalized: 'escapes',
+  TrimmedBoundary: 'blanks at either end',
+  ContextAware: 'middle lines, of which some differ',
 }
 
-function miss({ toolset }: ToolContext, text: string): RuntimeError {
-  return new RuntimeError(toolsets[toolset].editMissIsError ? 'no-single-match' : explained, text)
+type Refused = { input: Input; before: LoadedFile; file: ResolvedPath; content: string; context: ToolContext }
+
+function refusal(problem: NotReplaced, { input, before, file, content, context }: Refused): RuntimeError {
+  const code = toolsets[context.toolset].editMissIsError ? 'no-single-match' : explained
+  const label = file.relative
+  switch (problem.problem) {
+    case 'not-found':
+      return new RuntimeError(
+        code,
+        explainMiss(label, before.bytes.toString('utf8'), input.old_string, context.nameOf('read')),
+      )
+    case 'multiple':
+      return new RuntimeError(code, explainSeveral(label, content, problem.spans))
+    case 'disproportionate':
+      return new RuntimeError(code, explainDisproportion(label, content, problem.span))
+    default:
+      return unreachable(problem)
+  }
 }

@@ -1,3 +1,5 @@
+import { levenshtein } from './levenshtein.ts'
+
 const maxNames = 3
 
 /** Up to three of `names` that somebody who wrote `wanted` may have meant, best first. */
@@ -15,18 +17,5 @@ export function nearNames(wanted: string, names: readonly string[]): string[] {
 function distanceOf(a: string, b: string): number {
   if (a === b) return 0
   if (Math.min(a.length, b.length) >= 3 && (a.includes(b) || b.includes(a))) return 1
-  return levenshtein(a.slice(0, 100), b.slice(0, 100))
-}
-
-function levenshtein(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    for (let j = 1; j <= b.length; j++) {
-      const swap = previous[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1)
-      row.push(Math.min(swap, previous[j]! + 1, row[j - 1]! + 1))
-    }
-    previous = row
-  }
-  return previous[b.length]!
+  return levenshtein(a.slice(0, 100), b.slice(0, 100), { left: 10_000 })!
 }

@@ -20,6 +20,8 @@ export type ToolsetProfile = {
   repairNewlines: boolean
   /** Whether an edit that finds no single place is an error to the model or a plain explanation. */
   editMissIsError: boolean
+  /** Whether only the very text counts as found by an edit. */
+  editIsExact: boolean
 }
 
 export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
@@ -34,6 +36,7 @@ export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
     globFiles: 100,
     repairNewlines: false,
     editMissIsError: true,
+    editIsExact: false,
   },
   compact: {
     names: {
@@ -95,6 +98,7 @@ export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
     globFiles: 100,
     repairNewlines: true,
     editMissIsError: false,
+    editIsExact: true,
   },
 }
 

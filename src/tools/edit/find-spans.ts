@@ -2,8 +2,8 @@
 export type Span = { start: number; end: number }
 
 /**
- * Every place, without overlaps, in order. Exact places only; when there is none, a line break of either kind in `wanted`
- * also finds the other kind. Both texts must have one encoding.
+ * Every place in order, overlapping ones too. Exact places only; when there is none, a line break of either kind in `wanted`
+ * also finds the other kind.
  */
 export function findSpans(content: string, wanted: string): Span[] {
   const exact = exactSpans(content, wanted)
@@ -19,14 +19,28 @@ export function lineAt(content: string, offset: number): number {
 
 function exactSpans(content: string, wanted: string): Span[] {
   const spans: Span[] = []
-  for (let at = content.indexOf(wanted); at >= 0; at = content.indexOf(wanted, at + wanted.length)) {
+  for (let at = content.indexOf(wanted); at >= 0; at = content.indexOf(wanted, at + 1)) {
     spans.push({ start: at, end: at + wanted.length })
   }
   return spans
 }
 
+/** Both texts without the CR of their line breaks; then the CRs that were left out count again. */
 function anyLineBreakSpans(content: string, wanted: string): Span[] {
-  const literal = (line: string) => line.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
-  const pattern = new RegExp(wanted.split(/\r?\n/).map(literal).join('\\r?\\n'), 'g')
-  return Array.from(content.matchAll(pattern), (match) => ({ start: match.index, end: match.index + match[0].length }))
+  const breaks = exactSpans(content, '\r\n').map(({ start }, dropped) => start - dropped)
+  if (breaks.length === 0 && !wanted.includes('\r\n')) return []
+  const spans = exactSpans(content.replaceAll('\r\n', '\n'), wanted.replaceAll('\r\n', '\n'))
+  const original = (offset: number) => offset + countBelow(breaks, offset)
+  return spans.map(({ start, end }) => ({ start: original(start), end: original(end) }))
+}
+
+/** How many of the sorted numbers are smaller. */
+function countBelow(sorted: readonly number[], limit: number): number {
+  let low = 0
+  for (let high = sorted.length; low < high; ) {
+    const middle = (low + high) >> 1
+    if (sorted[middle]! < limit) low = middle + 1
+    else high = middle
+  }
+  return low
 }
