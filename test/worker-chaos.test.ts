@@ -1,0 +1,61 @@
+import { join } from 'node:path'
+import type { Worker } from 'node:worker_threads'
+import { expect, test } from 'vitest'
+import { chaosAnswer, chaosFiles, chaosScript } from './support/chaos-script.ts'
+import { checkInvariants } from './support/check-invariants.ts'
+import { chanceSeed, createRandom, isLongChaos } from './support/random.ts'
+import { createStage, createWorkplace, ofType } from './support/workplace.ts'
+
+const rounds = isLongChaos ? 60 : 6
+/** About how many events a run tells. */
+const span = 170
+
+test(`workers that are ended at random moments, in ${rounds} runs: each run ends as it should, nothing twice, nothing lost`, {
+  timeout: 900_000,
+}, async () => {
+  const seed = chanceSeed()
+  let deaths = 0
+  for (let round = 0; round < rounds; round += 1) {
+    deaths += await playRound(seed + round).catch((thrown) => {
+      throw new Error(`TROUPE_CHAOS_SEED=${seed + round}: ${thrown.message}`)
+    })
+  }
+  expect(deaths).toBeGreaterThan(0)
+})
+
+/** One run, in which two threads are ended, each with all sessions on it. Returns how often sessions were aboard. */
+async function playRound(seed: number): Promise<number> {
+  const random = createRandom(seed)
+  const moments = [random(), random()].map((part) => 1 + Math.floor(part * span))
+  const workplace = createWorkplace(chaosFiles)
+  const threads = watchThreads()
+  const options = { permission: 'allow', config: { maxDepth: 3 } } as const
+  const { troupe, events } = await createStage(workplace, chaosScript, options)
+  troupe.events.subscribe(() => {
+    if (moments.includes(events.length)) threads.endOne(random())
+  })
+  const finished = await troupe.run({ prompt: 'go', session: 'chaos' }).finished
+  await troupe.close()
+  threads.close()
+  expect(finished).toMatchObject({ status: 'done', text: chaosAnswer })
+  expect(ofType(events, 'session.ended').map(({ state }) => state)).toEqual(finished.jobs.map(() => 'completed'))
+  const tokenFile = join(workplace.dir, 'tokens.txt')
+  await checkInvariants({ dataDir: workplace.dataDir, root: 'chaos', jobs: finished.jobs, tokenFile })
+  return ofType(events, 'worker.died').length
+}
+
+/** The worker threads that this process starts from now on. */
+function watchThreads() {
+  const alive = new Set<Worker>()
+  const take = (worker: Worker) => {
+    alive.add(worker)
+    worker.once('exit', () => alive.delete(worker))
+  }
+  process.on('worker', take)
+  return {
+    endOne(part: number): void {
+      void [...alive][Math.floor(part * alive.size)]?.terminate()
+    },
+    close: () => void process.off('worker', take),
+  }
+}
