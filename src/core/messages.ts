@@ -91,6 +91,8 @@ export type LaunchRequest = Fence & {
   background: boolean
   job?: string
   context?: HandedFile[]
+  /** Globs that the child claims. */
+  claims?: string[]
   timeoutMs?: number
   maxTurns?: number
 }
@@ -153,6 +155,8 @@ export interface SupervisorApi {
   transcript(request: Fence & { alias: string }): Promise<TranscriptReply>
   /** Absolute paths of the files that a child has in its context, the newest first. */
   filesOfChild(request: Fence & { alias: string }): Promise<{ paths: string[] } | { refused: string }>
+  /** What other jobs' claims, or the session's own, say against a write to an absolute path. */
+  claimAgainst(request: Fence & { path: string }): Promise<string | undefined>
   /** Resolves when the lock on the absolute path is held. */
   lock(request: Fence & { path: string }): Promise<void>
   unlock(request: Fence & { path: string }): Promise<void>

@@ -6,7 +6,7 @@ export type RuleSource = 'default' | 'user' | 'project' | 'agent' | 'flag' | 'se
 
 /**
  * One rule. `key` is a canonical permission key (`bash`, `read`, `edit`, `webfetch`, `task`, `skill`, `mcp`,
- * `external_directory`) or a wildcard; `pattern` has `*` and `?` only. Of the rules that match, the last one decides.
+ * `external_directory`, `claim`) or a wildcard; `pattern` has `*` and `?` only. Of the rules that match, the last one decides.
  */
 export type Rule = { key: string; pattern: string; action: Action; source: RuleSource }
 
@@ -17,6 +17,8 @@ export type PermissionRequest = {
   pattern: string
   /** The real absolute path, when it lies outside the worktree: judged under `external_directory` as well. */
   outside?: string
+  /** Set for a write that another job's claim, or the session's own, speaks against: judged under `claim` as well. */
+  claim?: string
   /** For a command: the absolute folder in which it runs, when that is not the worktree itself. */
   cwd?: string
 }

@@ -132,6 +132,8 @@ export type RecordBody =
       prompt: string
       description?: string
       context?: HandedContext
+      /** Globs of the files that it alone may write while it is at work, relative to its folder. */
+      claims?: string[]
       seed: SessionSeed
     }
   /** A `task_wait`: answered when one of these jobs (by alias; none named: any) ends, the user writes, or at `until` (wall clock, ms). */

@@ -28,7 +28,7 @@ const keyNames: Record<string, string> = {
   updatememory: 'update_memory',
 }
 const keys = new Set(
-  'bash read edit write glob grep webfetch task skill mcp external_directory todowrite todoread todo update_memory'.split(
+  'bash read edit write glob grep webfetch task skill mcp external_directory claim todowrite todoread todo update_memory'.split(
     ' ',
   ),
 )

@@ -24,6 +24,8 @@ export type BoardChange =
       generation: number
       background: boolean
       description: string
+      /** Globs of files that it alone may write while it is at work. */
+      claims?: string[]
       at: number
       /** Of the record: orders launches of one parent within a millisecond. */
       seq: number

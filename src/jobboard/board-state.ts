@@ -23,6 +23,8 @@ export type JobRow = {
   finishedAt?: number
   turns: number
   usage: Usage
+  /** Globs of the files that it alone may write, relative to its folder; only while it is at work. */
+  holds?: string[]
   /** The tool it runs, in words; only while it runs. */
   doing?: string
   /** The result, cut at 1,000 characters. */

@@ -13,6 +13,7 @@ const maxLine = 240
 const minLine = 60
 const maxName = 60
 const minPurpose = 20
+const maxHolds = 80
 const moreChars = 13
 const shownFiles = 8
 
@@ -98,7 +99,8 @@ function fitSections(sections: Section[], width: number, budget: number): string
 
 function activeLine(row: JobRow): string {
   const where = row.background ? ', in the background' : ''
-  return `${named(row)} ${row.state}${where}: ${purpose(row)}`
+  const holds = row.holds ? `; it alone may write ${plain(row.holds.join(', '), maxHolds)}` : ''
+  return `${named(row)} ${row.state}${where}: ${purpose(row, maxLine - holds.length)}${holds}`
 }
 
 function reusableLine(state: BoardState, row: JobRow, dir: string, width: number): string {

@@ -43,7 +43,7 @@ function received(message: Message, { root, session }: Ref, { seq, at }: Journal
 }
 
 function launched(record: Of<'job.launched'>, { root, session }: Ref): BoardChange {
-  const { job, alias, generation, background, seed, at, seq } = record
+  const { job, alias, generation, background, claims, seed, at, seq } = record
   const description = cut(record.description || record.prompt, maxDescription)
   return {
     type: 'job.launched',
@@ -55,6 +55,7 @@ function launched(record: Of<'job.launched'>, { root, session }: Ref): BoardChan
     generation,
     background,
     description,
+    ...(claims && { claims }),
     at,
     seq,
   }

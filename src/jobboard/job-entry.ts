@@ -100,6 +100,7 @@ function rowOf(entry: JobEntry, launch: Of<'job.launched'>): JobRow {
     usage: end?.usage ?? counted.usage,
   }
   if (end !== undefined) return { ...row, finishedAt: end.at, text: end.text }
+  if (launch.claims) row.holds = launch.claims
   return isLive && live.doing !== undefined ? { ...row, doing: live.doing } : row
 }
 

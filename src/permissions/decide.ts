@@ -45,9 +45,10 @@ export function createDecider({ settings, agentRules, grants, dir, agentMayLoose
 }
 
 function judge(book: RuleBook, request: PermissionRequest, dir: string): Part[] {
-  const { key, pattern, outside } = request
+  const { key, pattern, outside, claim } = request
   const parts = key === 'bash' ? judgeCommand(book, request, dir) : [judgeOther(book, key, pattern)]
   if (outside !== undefined) parts.push(judgeOther(book, 'external_directory', outside))
+  if (claim !== undefined) parts.push({ ...judgeOther(book, 'claim', pattern), why: claim })
   return parts
 }
 
@@ -107,7 +108,8 @@ function conclude(request: PermissionRequest, parts: Part[], mode: PermissionMod
 
 function concludeAsk(request: PermissionRequest, parts: Part[], part: Part, mode: PermissionMode): Decision {
   const ask: Decision = { action: 'ask', reason: phrase(part) }
-  if (mode === 'allow' || (mode === 'edits' && isEasyEdit(request)))
+  const isContested = parts.some(({ key, verdict }) => key === 'claim' && verdict.action === 'ask')
+  if (mode === 'allow' || (mode === 'edits' && isEasyEdit(request) && !isContested))
     return { action: 'allow', reason: `the mode ${mode}` }
   if (mode === 'deny') return { action: 'deny', reason: deniedText(part), unasked: true }
   const grant = mode === 'strict' ? undefined : grantOf(parts)

@@ -13,6 +13,7 @@ export const defaultRules: Rule[] = [
   byDefault('bash', 'ask'),
   byDefault('webfetch', 'ask'),
   byDefault('external_directory', 'ask'),
+  byDefault('claim', 'ask'),
 ]
 
 function byDefault(key: string, action: Rule['action']): Rule {

@@ -25,7 +25,7 @@ test.each(['', ':x', 'bsh:ls', 'bash:', 'bash: ', 'bash:a\u0007b'])('the flag %j
 
 test('an unknown key is answered with the list of keys', () => {
   expect(() => parseRuleFlag('bsh:ls', 'allow')).toThrow(
-    '--allow \'bsh:ls\': there is no key "bsh". Keys are bash, read, edit, webfetch, task, skill, mcp, external_directory.',
+    '--allow \'bsh:ls\': there is no key "bsh". Keys are bash, read, edit, webfetch, task, skill, mcp, external_directory, claim.',
   )
 })
 

@@ -15,7 +15,10 @@ export function isGranted(grants: Rule[], { key, pattern }: PermissionRequest, d
     dir,
     agentMayLoosen: false,
   })
-  const isPath = key === 'read' || key === 'edit'
+  const isClaim = key === 'claim'
+  const isPath = key === 'read' || key === 'edit' || isClaim
   const outside = isPath && !isInside(pattern, dir) ? resolve(dir, pattern) : undefined
+  // A write against a claim is an edit too, and needs both answers.
+  if (isClaim) return decide({ key: 'edit', pattern, outside, claim: key }).action === 'allow'
   return decide({ key, pattern, outside }).action === 'allow'
 }

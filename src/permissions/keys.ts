@@ -10,6 +10,7 @@ export const permissionKeys = [
   'skill',
   'mcp',
   'external_directory',
+  'claim',
 ] as const
 
 /** Tools that are judged under another tool's key. */

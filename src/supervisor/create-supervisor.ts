@@ -7,6 +7,7 @@ import type { LiveBatch } from '../core/messages.ts'
 import type { AskAnswer } from '../core/permission.ts'
 import { type Board, createBoard } from '../jobboard/create-board.ts'
 import { createAsks } from './asks.ts'
+import { createClaims } from './claims.ts'
 import { createControl } from './control.ts'
 import { createDeadlines } from './deadlines.ts'
 import { createEventStream } from './event-stream.ts'
@@ -139,6 +140,7 @@ function assemble(options: SupervisorOptions): Kernel {
   kernel.waits = createWaits(kernel)
   kernel.stalls = createStalls(kernel)
   kernel.control = createControl(kernel)
+  kernel.claims = createClaims(kernel)
   kernel.host = options.createHost({
     api: createSupervisorApi(kernel),
     onLive: (events) => takeLive(kernel, events),

@@ -12,6 +12,7 @@ import type { Board } from '../jobboard/create-board.ts'
 import type { Store } from '../store/create-store.ts'
 import type { Host } from '../workers/host.ts'
 import type { Asks } from './asks.ts'
+import type { Claims } from './claims.ts'
 import type { Control } from './control.ts'
 import type { Deadlines } from './deadlines.ts'
 import type { EventStream } from './event-stream.ts'
@@ -72,6 +73,7 @@ export type Kernel = {
   waits: Waits
   stalls: Stalls
   control: Control
+  claims: Claims
   closing: boolean
   /** Appends records to a session's journal, then takes them into summary, board and events. */
   record(entry: SessionEntry, bodies: RecordBody[]): JournalRecord[]
@@ -164,6 +166,7 @@ type Parts = Pick<
   | 'waits'
   | 'stalls'
   | 'control'
+  | 'claims'
 >
 
 /** An entry made from records that are in the journal already. */

@@ -60,7 +60,9 @@ export function createLaunching(kernel: Kernel): Launching {
     const isUsed = (name: string) => kernel.entries.has(childSessionId(entry.seed.session, name))
     const alias = nextAlias(entry, agent.name, isUsed)
     const seed = childSeed(entry, agent, { ...request, alias })
-    const { prompt, background, call, description } = request
+    const { prompt, background, call, description, claims } = request
+    const taken = claims && kernel.claims.refusal(entry, { globs: claims, dir: seed.dir })
+    if (taken !== undefined) return { records: [], refused: taken }
     const job = seed.session as string as JobId
     const { context, notes } = prepared
     const launched: LaunchRecord = {
@@ -74,6 +76,7 @@ export function createLaunching(kernel: Kernel): Launching {
       seed,
       ...(description && { description }),
       ...(context && { context }),
+      ...(claims && { claims }),
     }
     const records = kernel.record(entry, [launched])
     kernel.host.warm()
@@ -91,7 +94,9 @@ export function createLaunching(kernel: Kernel): Launching {
     const child = row && kernel.entries.get(row.job as string as SessionId)
     const refused = refusalToContinue(entry, request, { alias, row, child })
     if (refused !== undefined || !row || !child) return { records: [], refused: refused ?? '' }
-    const { prompt, background, call, description, lastSeq } = request
+    const { prompt, background, call, description, claims, lastSeq } = request
+    const taken = claims && kernel.claims.refusal(entry, { globs: claims, dir: child.seed.dir })
+    if (taken !== undefined) return { records: [], refused: taken }
     // After a crash a child may know of a generation that its parent has lost.
     const generation = Math.max(row.generation, child.generation) + 1
     const { seed } = child
@@ -107,6 +112,7 @@ export function createLaunching(kernel: Kernel): Launching {
         seed,
         ...(description && { description }),
         ...(context && { context }),
+        ...(claims && { claims }),
       },
     ])
     if (seed.limits.timeoutMs) kernel.deadlines.start(child, seed.limits.timeoutMs)

@@ -12,6 +12,8 @@ export type ChildEntry = {
   generation: number
   call: CallId
   background: boolean
+  /** Globs that it was sent to write, relative to its folder; they count while it is at work. */
+  claims?: string[]
   /** Its result is in the parent's history, or kept as undeliverable: nothing is open any more. */
   delivered: boolean
   undeliverable?: boolean
@@ -152,8 +154,9 @@ function take(entry: SessionEntry, record: JournalRecord): void {
       entry.grants.push(record.rule)
       return
     case 'job.launched': {
-      const { job, alias, generation, call, background, seed } = record
-      entry.jobs.set(job, { job, alias, agent: seed.agent.name, generation, call, background, delivered: false })
+      const { job, alias, generation, call, background, claims, seed } = record
+      const agent = seed.agent.name
+      entry.jobs.set(job, { job, alias, agent, generation, call, background, claims, delivered: false })
       return
     }
     case 'job.moved': {

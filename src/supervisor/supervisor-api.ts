@@ -114,6 +114,10 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
       return { paths: kernel.board.filesOf(child.job as string as SessionId).toReversed() }
     },
 
+    async claimAgainst({ path, ...fence }) {
+      return kernel.claims.against(fenced(fence), path)
+    },
+
     async lock({ path, ...fence }) {
       await kernel.locks.acquire(path, ownerOf(fenced(fence)))
     },

@@ -26,8 +26,10 @@ const maxDetailChars = 200_000
 const maxMetadataChars = 20_000
 
 /** What changing a file asks of the permissions. */
-export function editRequest(file: ResolvedPath): PermissionRequest {
-  return { key: 'edit', pattern: file.relative, ...(file.outside && { outside: file.path }) }
+export async function editRequest(path: string, { workspace, services }: ToolContext): Promise<PermissionRequest> {
+  const file = workspace.resolve(path)
+  const claim = await services.claimAgainst(file.path)
+  return { key: 'edit', pattern: file.relative, ...(file.outside && { outside: file.path }), ...(claim && { claim }) }
 }
 
 /** The change as a diff to approve; `basis` is what it was made from. */

@@ -31,6 +31,8 @@ export type ToolContext = {
 }
 
 export interface ToolServices {
+  /** What speaks against a write to an absolute path: a claim of another job, or of one's own; `undefined`: nothing. */
+  claimAgainst(path: string): Promise<string | undefined>
   /** Runs `work` while holding the lock on an absolute path, across all threads. */
   withLock<T>(path: string, work: () => Promise<T>): Promise<T>
   runProcess(request: { command: string; cwd: string; timeoutMs: number; signal: AbortSignal }): Promise<ProcessOutcome>
@@ -42,6 +44,7 @@ export interface ToolServices {
     background: boolean
     job?: string
     context?: HandedFile[]
+    claims?: string[]
     timeoutMs?: number
     maxTurns?: number
   }): Promise<{ refused: string } | { waiting: true } | { launched: { alias: string; notes: string[] } }>

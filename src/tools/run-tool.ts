@@ -93,7 +93,7 @@ async function permitAndRun(attempt: Attempt): Promise<ToolOutcome> {
   const answer = request.answered?.answer
   if (request.answered && answer) {
     if (answer.decision === 'reject') return finished(rejected(attempt, answer.text, request.answered.by))
-    assertSameRequest(request.answered, wanted)
+    assertSameRequest(request.answered, wanted, askedKey(request, wanted))
     return act(attempt, { basis: request.answered.basis }, true)
   }
   const decision = decideOn(request, wanted)
@@ -103,12 +103,22 @@ async function permitAndRun(attempt: Attempt): Promise<ToolOutcome> {
 }
 
 /** A link swapped between the question and the answer must not lead the approval elsewhere. */
-function assertSameRequest(ask: OpenAsk, wanted: PermissionRequest): void {
-  if (ask.key === wanted.key && ask.pattern === wanted.pattern) return
+function assertSameRequest(ask: OpenAsk, wanted: PermissionRequest, key: string): void {
+  // A claim that has been given up since asks for nothing any more.
+  const isSameKey = ask.key === key || (ask.key === 'claim' && key === 'edit')
+  if (isSameKey && ask.pattern === wanted.pattern) return
+  if (key === 'claim' && ask.pattern === wanted.pattern) {
+    throw new RuntimeError('changed-since-approval', `Since this was approved, ${wanted.claim}; nothing was done.`)
+  }
   throw new RuntimeError(
     'changed-since-approval',
     `What was approved was ${ask.key} ${ask.pattern}; by now the call would act on ${wanted.pattern}. Nothing was done. Make the call again.`,
   )
+}
+
+/** A write against a claim asks under a key of its own, which no "always" for edits answers. */
+function askedKey(request: RunToolRequest, { key, pattern, claim }: PermissionRequest): string {
+  return claim !== undefined && request.decide({ key: 'claim', pattern }).action !== 'allow' ? 'claim' : key
 }
 
 function decideOn(request: RunToolRequest, wanted: PermissionRequest): Decision {
@@ -133,10 +143,12 @@ function realOrSame(path: string): string {
 }
 
 async function askOf({ request, tool, input }: Attempt, wanted: PermissionRequest, grant?: Rule): Promise<ToolAsk> {
-  const { key, pattern } = wanted
+  const { pattern } = wanted
+  const key = askedKey(request, wanted)
   const prepared = await tool.prepare?.(input, request.context)
   const kind = key === 'bash' ? 'shell' : key === 'edit' ? 'edit' : 'other'
-  return { kind, title: `${tool.name} ${pattern}`, detail: pattern, ...prepared, key, pattern, grant }
+  const ask = { kind, title: `${tool.name} ${pattern}`, detail: pattern, ...prepared, key, pattern, grant } as const
+  return key === 'claim' ? { ...ask, title: `${ask.title}: ${wanted.claim}` } : ask
 }
 
 async function act(attempt: Attempt, approved: { basis?: string } | undefined, asked: boolean): Promise<ToolOutcome> {

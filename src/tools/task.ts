@@ -19,6 +19,10 @@ export const task = defineTool({
       .describe(
         'Files whose contents it gets with the prompt, so that it need not read them; "job:exp-1": those that this job has read',
       ),
+    files: z
+      .array(z.string().min(1))
+      .optional()
+      .describe('Globs of the files that it alone may change while it works, such as src/auth/**'),
     timeout_ms: z.int().min(1).optional().describe('Longest time at work, in milliseconds'),
     max_turns: z.int().min(1).optional().describe('Most turns it may take'),
   }),
@@ -26,7 +30,7 @@ export const task = defineTool({
   effect: 'read',
   permission: ({ agent }) => ({ key: 'task', pattern: agent }),
 
-  async run({ agent, prompt, description, background = false, job, context, timeout_ms, max_turns }, world) {
+  async run({ agent, prompt, description, background = false, job, context, files, timeout_ms, max_turns }, world) {
     const handed = context?.length ? await loadContext(context, world) : undefined
     const reply = await world.services.launch({
       agent,
@@ -35,6 +39,7 @@ export const task = defineTool({
       background,
       job,
       ...(handed && { context: handed.files }),
+      ...(files?.length && { claims: files }),
       timeoutMs: timeout_ms,
       maxTurns: max_turns,
     })

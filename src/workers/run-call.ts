@@ -133,6 +133,7 @@ function createServices(activation: Activation, call: OpenCall): ToolServices {
   const { task, fence, link, absorb, registry } = activation
   const { api } = link
   return {
+    claimAgainst: (path) => api.claimAgainst({ ...fence, path }),
     async withLock(path, work) {
       await abortable(api.lock({ ...fence, path }), link.signal)
       try {

@@ -144,6 +144,7 @@ function note(files: Record<string, string>, touched: FileTouch[] | undefined): 
 const noChildren = { text: 'no children in this test', isError: true }
 
 const refusingServices: ToolServices = {
+  claimAgainst: async () => undefined,
   withLock: (_, work) => work(),
   runProcess: () => Promise.reject(new Error('no processes in this test')),
   launch: async () => ({ refused: 'no children in this test' }),
