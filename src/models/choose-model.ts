@@ -133,7 +133,8 @@ async function chooseScript(file: string, { servers }: ModelQuestion): Promise<C
 
 function badModel(ref: string, { servers }: ModelQuestion): RuntimeError {
   const providers = [...new Set(['ollama', ...Object.keys(servers).filter((name) => servers[name]?.url)])]
-  const meant = existsSync(ref) && /\.ya?ml$/.test(ref) ? `scripted:${ref}` : `ollama/${ref}`
+  const meant =
+    ref === '' ? 'ollama/qwen3:8b' : existsSync(ref) && /\.ya?ml$/.test(ref) ? `scripted:${ref}` : `ollama/${ref}`
   return new RuntimeError(
     'bad-model',
     `"${ref}" names no model. Write ${providers.map((name) => `${name}/NAME`).join(', ')} or scripted:FILE, such as ${meant}.`,

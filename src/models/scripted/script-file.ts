@@ -16,7 +16,7 @@ export function parseScript(text: string, path: string): Script {
   if (!issue) throw badScript(path, 1, 'broken')
   const more = others.length > 0 ? ` (and ${others.length} more)` : ''
   const offset = offsetOf(issue, (at) => document.getIn(at, true))
-  throw badScript(path, lines.linePos(offset).line, `${fieldOf(issue.path)}: ${issue.message}${more}`)
+  throw badScript(path, lines.linePos(offset).line, `${fieldOf(issue.path)}: ${problemOf(issue)}${more}`)
 }
 
 /** The parser ends its message with the place and shows the line below it. */
@@ -57,6 +57,10 @@ function unreadable(problem: string, cause?: unknown): RuntimeError {
 
 function badScript(path: string, line: number, problem: string): RuntimeError {
   return new RuntimeError('bad-script', `${path}:${line}: ${problem}. See docs/scripted-models.md for the format.`)
+}
+
+function problemOf({ message }: z.core.$ZodIssue): string {
+  return message.replace(/^Invalid input: expected (.*), received undefined$/, 'is missing; it must be of type $1')
 }
 
 function fieldOf(path: readonly PropertyKey[]): string {
