@@ -6,7 +6,7 @@ export type Io = {
   stdout: NodeJS.WriteStream
   stderr: NodeJS.WriteStream
   env: NodeJS.ProcessEnv
-  /** Aborted when nobody reads stdout any more (`| head -1`). */
+  /** Aborted when stdout takes nothing any more; the reason is the system's error, EPIPE for `| head -1`. */
   readerGone: AbortSignal
   /** For stdout. */
   style: Style
@@ -18,7 +18,7 @@ export type Io = {
 export function processIo(): Io {
   const gone = new AbortController()
   const { stdin, stdout, stderr, env } = process
-  stdout.on('error', () => gone.abort())
+  stdout.on('error', (error) => gone.abort(error))
   stderr.on('error', () => {
     // Whoever read our progress is gone; the answer on stdout still counts.
   })
@@ -53,11 +53,20 @@ export function columnsOf(io: Io): number {
   return io.stdout.isTTY ? io.stdout.columns : Number.POSITIVE_INFINITY
 }
 
-/** Resolves when all that was written to stdout has left the process, or cannot. */
+/** Resolves when all that was written to stdout has left the process, or cannot: then `readerGone` is aborted. */
 export function drained({ stdout, readerGone }: Io): Promise<void> {
-  if (readerGone.aborted || stdout.writableLength === 0) return Promise.resolve()
+  if (readerGone.aborted) return Promise.resolve()
   return new Promise((resolve) => {
     readerGone.addEventListener('abort', () => resolve(), { once: true })
-    stdout.write('', () => resolve())
+    // The error of a write is told after its callback.
+    stdout.write('', () => setImmediate(resolve))
   })
+}
+
+/** What was lost because stdout took no more, such as a full disk; a reader that has gone wanted no more. */
+export function outputProblem({ readerGone }: Io): string | undefined {
+  const reason: unknown = readerGone.aborted ? readerGone.reason : undefined
+  const code = reason instanceof Error && 'code' in reason ? String(reason.code) : undefined
+  if (code === undefined || code === 'EPIPE') return undefined
+  return `stdout could not be written (${code}), so output is missing. The session is kept: troupe sessions, troupe show ID`
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { CommanderError } from 'commander'
-import { messageOf } from '../core/errors.ts'
+import { messageOf, RuntimeError } from '../core/errors.ts'
 import { type ExitCode, exitCodeOfError, exitCodes } from './exit-codes.ts'
-import { drained, type Io, processIo } from './io.ts'
+import { drained, type Io, outputProblem, processIo } from './io.ts'
 import { createProgram } from './program.ts'
 import { stripControls } from './terminal/sanitize.ts'
 
@@ -14,8 +14,13 @@ process.on('uncaughtException', (error) => {
   failed(error, io)
   process.exit(exitCodes.failed)
 })
-const exitCode = await main(process.argv.slice(2), io)
+let exitCode = await main(process.argv.slice(2), io)
 await drained(io)
+const problem = outputProblem(io)
+if (problem !== undefined) {
+  io.stderr.write(`troupe: ${problem}\n`)
+  exitCode = exitCodes.failed
+}
 // Not left to the event loop: a thread or socket that somebody forgot must not keep a finished command up.
 process.exit(exitCode)
 
@@ -26,6 +31,7 @@ async function main(args: string[], io: Io): Promise<number> {
   }
   const program = createProgram({ io, finish })
   try {
+    requireCurrentFolder()
     await program.parseAsync(
       args.filter((arg) => arg !== '--debug'),
       { from: 'user' },
@@ -58,6 +64,15 @@ function failed(error: unknown, { stderr }: Io): number {
   if (debug) stderr.write(`troupe: ${error instanceof Error ? error.stack : messageOf(error)}\n`)
   else stderr.write(`troupe: ${stripControls(messageOf(error)).replace(/\s*\n\s*/g, ' ')}${bugHint(error)}\n`)
   return exitCodeOfError(error)
+}
+
+/** Without a current folder no worker thread starts, whatever --dir says. */
+function requireCurrentFolder(): void {
+  try {
+    process.cwd()
+  } catch (cause) {
+    throw new RuntimeError('bad-dir', 'The folder you are in has been removed. Change to another one.', { cause })
+  }
 }
 
 /** Expected failures have a code and say what to do. */
