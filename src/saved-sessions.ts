@@ -14,10 +14,12 @@ export function listSessions(dataDir?: string): SessionListing[] {
   return openStore(dataDir).list()
 }
 
-/** What was said and done in a session, a child's too. Throws `unknown-session`. */
+/** What was said and done in a session, a child's too. Throws `unknown-session`, `journal-damaged`. */
 export function readTranscript(session: string, dataDir?: string): TranscriptLine[] {
   const store = openStore(dataDir)
-  return transcriptOf(store.read({ root: rootOf(store, session), session: parseSessionId(session) }))
+  const lines = transcriptOf(store.read({ root: rootOf(store, session), session: parseSessionId(session) }))
+  if (lines.length > 0) return lines
+  throw new RuntimeError('journal-damaged', `Nothing of session ${session} can be read: its journal is damaged.`)
 }
 
 /** Jobs of one root, or of all, as their journals tell. */

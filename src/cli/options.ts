@@ -54,7 +54,8 @@ export function wholeNumber(text: string): number {
 
 /** For commander: a whole number of at least 0. */
 export function countFromZero(text: string): number {
-  return text === '0' ? 0 : wholeNumber(text)
+  if (/^\d+$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('Give a whole number.')
 }
 
 /** For commander: a port, 0 for any free one. */

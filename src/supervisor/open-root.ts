@@ -23,7 +23,7 @@ export type Roots = {
   /**
    * Creates, restores or finds the root that a request names, with what it is told in its mailbox; nothing is started.
    * `restored`: it was read from its journals just now. Throws `session-locked`, `session-busy`, `unknown-session`,
-   * `not-a-root`.
+   * `not-a-root`, `journal-damaged`, `bad-usage` for one that works in another folder.
    */
   open(request: RunRequest): { entry: SessionEntry; restored: boolean }
   close(): void
@@ -41,7 +41,7 @@ export function createRoots(kernel: Kernel): Roots {
     if (kernel.store.findRoot(session) && kernel.store.findRoot(session) !== session) throw notARoot(session)
     locks.set(session, kernel.store.lockRoot(session))
     try {
-      const entry = restored(session)
+      const entry = restored(session, request)
       return entry
         ? { entry: sayAgain(entry, request), restored: true }
         : { entry: created(session, request), restored: false }
@@ -51,9 +51,12 @@ export function createRoots(kernel: Kernel): Roots {
     }
   }
 
-  function restored(session: SessionId): SessionEntry | undefined {
+  function restored(session: SessionId, { dir }: RunRequest): SessionEntry | undefined {
     if (!kernel.store.exists({ root: session, session })) return undefined
-    return loadTree(kernel, session)
+    const root = loadTree(kernel, session)
+    if (!root) throw headless(session)
+    if (root.seed.dir !== dir) throw elsewhere(root, dir)
+    return root
   }
 
   /** In one step with its prompt: a crash leaves both or nothing. */
@@ -94,6 +97,22 @@ function userMessage(text: string): RecordBody {
 
 function busy(session: SessionId): RuntimeError {
   return new RuntimeError('session-busy', `Session ${session} is at work in this program. Send it a message instead.`)
+}
+
+/** A new session under its id would mix two conversations in one journal. */
+function headless(session: SessionId): RuntimeError {
+  return new RuntimeError(
+    'journal-damaged',
+    `Session ${session} cannot go on: the first record of its journal, which names agent, model and folder, is damaged. See what is left with troupe show ${session}, then begin another session.`,
+  )
+}
+
+/** Agents, rules and trust are those of the runtime's folder: they must not judge work in another one. */
+function elsewhere({ seed }: SessionEntry, dir: string): RuntimeError {
+  return new RuntimeError(
+    'bad-usage',
+    `Session ${seed.session} works in ${seed.dir}, not in ${dir}. Continue it there, or begin another session here.`,
+  )
 }
 
 function notARoot(session: SessionId): RuntimeError {

@@ -20,7 +20,7 @@ export function noteLine(view: View, event: RuntimeEvent): string | undefined {
     case 'limit.reached':
       return `${who} reached the limit ${event.limit} of ${event.value}`
     case 'journal.damaged':
-      return `${oneLine(event.path)}: ${oneLine(event.message)}`
+      return oneLine(event.message)
     case 'turn.ended':
       return event.error && `${who} turn ${event.turn} failed: ${oneLine(event.error.message)}`
     default:

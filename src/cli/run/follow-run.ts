@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { RuntimeError } from '../../core/errors.ts'
 import type { RuntimeEvent } from '../../core/events.ts'
 import type { Run, RunFinished, Troupe, TroupeOptions } from '../../index.ts'
 import { type AskDesk, createAskDesk } from '../asks/ask-desk.ts'
@@ -50,7 +52,11 @@ export async function followRun(io: Io, { options, session, start }: RunPlan): P
 /** A session goes on in its folder and with its model, unless another is named. */
 function whereItWas(session: string, { listSessions }: Library): Pick<TroupeOptions, 'dir' | 'config'> {
   const known = listSessions().find((listing) => listing.session === session)
-  return known === undefined ? {} : { dir: known.dir, config: { model: known.model } }
+  // Of a journal that cannot be read, opening it says why.
+  if (known === undefined || known.dir === '') return {}
+  if (existsSync(known.dir)) return { dir: known.dir, config: { model: known.model } }
+  const message = `The folder of session ${session}, ${known.dir}, is gone. Put it back, or begin another session; troupe show ${session} prints this one.`
+  throw new RuntimeError('bad-dir', message)
 }
 
 async function loadSchema({ outputSchema }: RunOptions): Promise<OutputSchema | undefined> {
