@@ -1,7 +1,14 @@
 import { RuntimeError } from '../core/errors.ts'
 
-/** What a server said when it refused, and what is needed to explain it. */
-export type Refusal = { status: number; text: string; server: string; model: string; retryAfter?: string }
+/** What a server said when it refused, and what is needed to explain it. `retryAfter` and `retryAfterMs` are its headers. */
+export type Refusal = {
+  status: number
+  text: string
+  server: string
+  model: string
+  retryAfter?: string
+  retryAfterMs?: string
+}
 
 /** A failure of a model server. `status` is HTTP's; `retryAfterMs` is how long the server asked to wait. */
 export function modelError(
@@ -54,9 +61,9 @@ function notFound({ status, text, server, model }: Refusal): RuntimeError {
   return modelError('model-refused', message, { status })
 }
 
-function failed({ status, text, server, model, retryAfter }: Refusal): RuntimeError {
+function failed({ status, text, server, model, ...headers }: Refusal): RuntimeError {
   const message = `${server} failed to run ${model} (${status}): ${text}. See the server's log if it happens again.`
-  return modelError('model-failed', message, { status, ...parseRetryAfter(retryAfter) })
+  return modelError('model-failed', message, { status, ...waitAsked(headers) })
 }
 
 function refused({ status, text, server, model }: Refusal): RuntimeError {
@@ -69,9 +76,12 @@ function refused({ status, text, server, model }: Refusal): RuntimeError {
   })
 }
 
-function parseRetryAfter(value: string | undefined): { retryAfterMs?: number } {
-  if (value === undefined) return {}
-  const seconds = Number(value)
-  const delayMs = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(value) - Date.now()
+/** Milliseconds in a header of their own, else `Retry-After`: seconds, or a date (RFC 9110, 10.2.3). */
+function waitAsked({ retryAfter = '', retryAfterMs = '' }: Pick<Refusal, 'retryAfter' | 'retryAfterMs'>): {
+  retryAfterMs?: number
+} {
+  const exact = /^\s*\d+(\.\d+)?\s*$/
+  if (exact.test(retryAfterMs)) return { retryAfterMs: Number(retryAfterMs) }
+  const delayMs = exact.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now()
   return Number.isFinite(delayMs) ? { retryAfterMs: Math.max(0, delayMs) } : {}
 }

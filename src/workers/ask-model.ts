@@ -16,6 +16,8 @@ export type AskModelRequest = {
 }
 
 const maxFaultRetries = 3
+/** A reply that broke off had begun: asking for it again costs as much. */
+const maxIncomplete = 1
 const maxBadCalls = 2
 const maxNudges = 2
 const firstDelayMs = 500
@@ -26,7 +28,7 @@ const maxDelayMs = 20_000
  * and nudges a model that only thought. Rejects with the last error, or with the signal's reason.
  */
 export async function askModel({ model, build, gate, emit, onDelta, signal }: AskModelRequest): Promise<ModelReply> {
-  const tries = { faults: 0, badCalls: 0, nudges: 0 }
+  const tries = { faults: 0, incomplete: 0, badCalls: 0, nudges: 0 }
   for (let attempt = 1; ; attempt += 1) {
     const nudge = tries.nudges > 0 ? nudgeText : undefined
     await gate.pass(signal)
@@ -35,7 +37,13 @@ export async function askModel({ model, build, gate, emit, onDelta, signal }: As
       gate.open()
       if (isUsable(reply)) return reply
       tries.nudges += 1
-      if (reply.finish === 'length' || tries.nudges > maxNudges) throw emptyReply(reply)
+      if (reply.finish === 'length' || tries.nudges > maxNudges) throw emptyReply(reply, tries.nudges)
+      emit({
+        type: 'model.retried',
+        attempt: attempt + 1,
+        delayMs: 0,
+        error: toErrorData(emptyReply(reply, tries.nudges)),
+      })
     } catch (thrown) {
       signal.throwIfAborted()
       const delayMs = retryDelay(thrown, tries)
@@ -60,25 +68,32 @@ function isUsable({ text, calls }: ModelReply): boolean {
   return text.trim() !== '' || calls.length > 0
 }
 
-function emptyReply({ finish }: ModelReply): RuntimeError {
+function emptyReply({ finish }: ModelReply, times: number): RuntimeError {
   if (finish === 'length') {
     const message =
       'The model hit its output limit before it said anything. Raise num_predict, or turn thinking off for this agent.'
     return new RuntimeError('model-empty', message)
   }
-  return new RuntimeError('model-empty', `The model answered ${maxNudges + 1} times with neither text nor a tool call.`)
+  const often = times === 1 ? 'once' : `${times} times`
+  return new RuntimeError('model-empty', `The model answered ${often} with neither text nor a tool call.`)
 }
 
+type Tries = { faults: number; incomplete: number; badCalls: number }
+
 /** Milliseconds until the next try; `undefined`: not to be tried again. */
-function retryDelay(thrown: unknown, tries: { faults: number; badCalls: number }): number | undefined {
+function retryDelay(thrown: unknown, tries: Tries): number | undefined {
   if (!(thrown instanceof RuntimeError)) return undefined
   if (thrown.code === 'model-bad-call') {
     tries.badCalls += 1
     return tries.badCalls <= maxBadCalls ? 0 : undefined
   }
-  if (!['model-failed', 'model-incomplete', 'model-unreachable'].includes(thrown.code)) return undefined
+  if (thrown.code === 'model-incomplete') {
+    tries.incomplete += 1
+    return tries.incomplete <= maxIncomplete ? fullJitter(tries.incomplete) : undefined
+  }
+  if (thrown.code !== 'model-failed' && thrown.code !== 'model-unreachable') return undefined
   tries.faults += 1
-  if (tries.faults > (thrown.code === 'model-incomplete' ? 1 : maxFaultRetries)) return undefined
+  if (tries.faults > maxFaultRetries) return undefined
   return retryAfter(thrown) ?? fullJitter(tries.faults)
 }
 

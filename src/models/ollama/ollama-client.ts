@@ -52,5 +52,6 @@ async function refused(response: IncomingMessage, url: string, model: string): P
   const text = errorText(await readText(response))
   const server = shownAddress(url)
   const retryAfter = response.headers['retry-after']
-  return refusalError({ status: response.statusCode ?? 0, text, server, model, retryAfter })
+  const retryAfterMs = response.headers['retry-after-ms']?.toString()
+  return refusalError({ status: response.statusCode ?? 0, text, server, model, retryAfter, retryAfterMs })
 }
