@@ -28,12 +28,16 @@ const maxDelayMs = 20_000
  * and nudges a model that only thought. Rejects with the last error, or with the signal's reason.
  */
 export async function askModel({ model, build, gate, emit, onDelta, signal }: AskModelRequest): Promise<ModelReply> {
+  const heard = (delta: ModelDelta) => {
+    gate.open()
+    onDelta(delta)
+  }
   const tries = { faults: 0, incomplete: 0, badCalls: 0, nudges: 0 }
   for (let attempt = 1; ; attempt += 1) {
     const nudge = tries.nudges > 0 ? nudgeText : undefined
     await gate.pass(signal)
     try {
-      const reply = await model.stream(build(attempt, nudge), onDelta, signal)
+      const reply = await model.stream(build(attempt, nudge), heard, signal)
       gate.open()
       if (isUsable(reply)) return reply
       tries.nudges += 1
@@ -45,6 +49,7 @@ export async function askModel({ model, build, gate, emit, onDelta, signal }: As
         error: toErrorData(emptyReply(reply, tries.nudges)),
       })
     } catch (thrown) {
+      if (signal.aborted) gate.leave()
       signal.throwIfAborted()
       const delayMs = retryDelay(thrown, tries)
       if (isServerFault(thrown) && delayMs !== undefined) gate.close(delayMs)

@@ -36,3 +36,25 @@ test('if the first one fails as well, all wait again', async () => {
   controller.abort(new Error('enough'))
   await expect(late).rejects.toThrow('enough')
 })
+
+test('a first one that fails before its time is over makes nobody wait longer than it says', async () => {
+  const gate = createGate()
+  gate.close(1)
+  await gate.pass(never)
+  gate.close(1)
+  expect(await isLetIn(gate)).toBe(true)
+})
+
+test('a first one that gives up lets another one go', async () => {
+  const gate = createGate()
+  gate.close(1)
+  await gate.pass(never)
+  gate.leave()
+  expect(await isLetIn(gate)).toBe(true)
+})
+
+/** Within a second; who goes first may take five. */
+function isLetIn(gate: ReturnType<typeof createGate>): Promise<boolean> {
+  const late = new Promise<boolean>((resolve) => setTimeout(resolve, 1000, false))
+  return Promise.race([gate.pass(never).then(() => true), late])
+}

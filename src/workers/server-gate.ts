@@ -9,8 +9,10 @@ export type ServerGate = {
   pass(signal: AbortSignal): Promise<void>
   /** The server failed: nobody asks it for so long. */
   close(delayMs: number): void
-  /** The server answered. */
+  /** The server answers. */
   open(): void
+  /** One who was let pass gives up: if it went first, another one may. */
+  leave(): void
 }
 
 const gates = new Map<string, ServerGate>()
@@ -29,6 +31,7 @@ const lookAgainMs = 50
 
 export function createGate(): ServerGate {
   let closedUntil = 0
+  let probeUntil = 0
   let state: 'open' | 'closed' | 'probing' = 'open'
 
   return {
@@ -37,15 +40,15 @@ export function createGate(): ServerGate {
         const leftMs = closedUntil - performance.now()
         if (leftMs <= 0 && state === 'closed') {
           state = 'probing'
-          closedUntil = performance.now() + probeMs
+          probeUntil = performance.now() + probeMs
           return
         }
         await sleep(
           Math.max(leftMs > 0 && state === 'closed' ? leftMs : 0, lookAgainMs) * (1 + Math.random() / 4),
           signal,
         )
-        // A first one that never comes back, such as a cancelled one, keeps nobody out for ever.
-        if (state === 'probing' && performance.now() > closedUntil) state = 'closed'
+        // A first one whose answer is long in coming keeps nobody out for ever.
+        if (state === 'probing' && performance.now() > probeUntil) state = 'closed'
       }
     },
     close(delayMs) {
@@ -55,6 +58,9 @@ export function createGate(): ServerGate {
     open() {
       state = 'open'
       closedUntil = 0
+    },
+    leave() {
+      if (state === 'probing') state = 'closed'
     },
   }
 }
