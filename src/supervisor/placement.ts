@@ -117,7 +117,7 @@ export function createPlacement(kernel: Kernel): Placement {
       settings,
       model: spec,
       ...(slots !== null && { slot: { server: serverOf(spec), limit: slots } }),
-      attempt: 1,
+      attempt: restarts.attemptOf(entry),
       spawnable: spawnableFor(agent, [...agents.values()]),
       skills,
       grants: kernel.entry(root).grants,

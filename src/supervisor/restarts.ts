@@ -19,6 +19,8 @@ export type Restarts = {
   crashed(entry: SessionEntry, error: ErrorData): void
   /** The model could not answer, retries included. */
   failed(entry: SessionEntry, error: ErrorData): void
+  /** Which attempt at its present turn the next activation makes, from 1. */
+  attemptOf(entry: SessionEntry): number
   /** A restart that was planned is overtaken. */
   forget(entry: SessionEntry): void
   close(): void
@@ -32,6 +34,7 @@ export function createRestarts(kernel: Kernel, queue: (entry: SessionEntry) => v
   const suspects = createSuspects<SessionEntry>()
   const restartedAt = new WeakMap<SessionEntry, number[]>()
   const familyStartedAt = new WeakMap<SessionEntry, number>()
+  const failedTurns = new WeakMap<SessionEntry, { turn: number; times: number }>()
   const planned = new Map<SessionEntry, () => void>()
 
   function crashed(entry: SessionEntry, error: ErrorData): void {
@@ -93,6 +96,11 @@ export function createRestarts(kernel: Kernel, queue: (entry: SessionEntry) => v
     kernel.record(entry, [{ type: 'turn.started', turn, consumed: [], epoch: entry.epoch }])
   }
 
+  function attemptOf(entry: SessionEntry): number {
+    const failed = failedTurns.get(entry)
+    return failed?.turn === entry.turn ? failed.times + 1 : 1
+  }
+
   function workerDied(death: WorkerDeath): void {
     const entries = new Map(
       death.aboard.flatMap(({ session, epoch }) => {
@@ -111,9 +119,13 @@ export function createRestarts(kernel: Kernel, queue: (entry: SessionEntry) => v
     survived: suspects.clear,
     crashed,
     failed(entry, error) {
-      if (restartsFailures(entry.seed.agent.restart)) again(entry, error.message)
-      else void kernel.finishing.end(entry, { state: 'failed', error })
+      if (!restartsFailures(entry.seed.agent.restart)) {
+        return void kernel.finishing.end(entry, { state: 'failed', error })
+      }
+      failedTurns.set(entry, { turn: entry.turn, times: attemptOf(entry) })
+      again(entry, error.message)
     },
+    attemptOf,
     forget(entry) {
       planned.get(entry)?.()
       planned.delete(entry)

@@ -20,8 +20,8 @@ export type Aboard = {
   rejectAll(error: RuntimeError): void
   /** The thread has exited. */
   clear(): void
-  /** Who was there, those whose code ran last first, and whose code it was in the end. */
-  witnesses(pulse: PulseReading): Pick<WorkerDeath, 'aboard' | 'culprit'>
+  /** Who was there, those whose code ran last first; whose code it was in the end, if the death is of that kind. */
+  witnesses(pulse: PulseReading, kind: { isCertain: boolean }): Pick<WorkerDeath, 'aboard' | 'culprit'>
 }
 
 export function createAboard(): Aboard {
@@ -64,10 +64,11 @@ export function createAboard(): Aboard {
     clear() {
       for (const { leave } of [...passengers.values()]) leave()
     },
-    witnesses({ current, recent }) {
-      const order = [...new Set([...recent, ...passengers.keys()])]
+    witnesses({ current, recent }, { isCertain }) {
+      const order = [...new Set([current, ...recent, ...passengers.keys()])]
       const aboard = order.flatMap((ticket) => passengers.get(ticket)?.fence ?? [])
-      const culprit = passengers.get(current)?.fence ?? (aboard.length === 1 ? aboard[0] : undefined)
+      const isKnown = aboard.length === 1 || (isCertain && passengers.has(current))
+      const culprit = isKnown ? aboard[0] : undefined
       return { aboard, ...(culprit && { culprit }) }
     },
   }

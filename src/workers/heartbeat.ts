@@ -1,5 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import type { PulseReading } from './pulse.ts'
+import type { ExitReason } from './start-thread.ts'
 
 /** What is watched of a worker. */
 export type Watched = {
@@ -7,7 +8,7 @@ export type Watched = {
   readonly ready: boolean
   readonly leaving: boolean
   pulse(): PulseReading
-  kill(why: string): void
+  kill(reason: ExitReason): void
 }
 
 export type HeartbeatOptions = {
@@ -24,7 +25,7 @@ const blockedMs = 1500
 const lateMs = 500
 const startMs = 30_000
 
-type Seen = { beats: number; at: number }
+type Seen = { beats: number; ready: boolean; at: number }
 
 /** Ends workers whose event loop is blocked, that never get ready, or that hold too much memory outside their heap. */
 export function createHeartbeat({ clock, workers, maxExternalMb }: HeartbeatOptions) {
@@ -49,13 +50,18 @@ export function createHeartbeat({ clock, workers, maxExternalMb }: HeartbeatOpti
 
   function check(worker: Watched, now: number): void {
     const { beats, externalMb } = worker.pulse()
+    const { ready } = worker
     const before = seen.get(worker)
-    if (!before || before.beats !== beats) seen.set(worker, { beats, at: now })
-    const silentMs = now - (before?.beats === beats ? before.at : now)
+    const isSilent = before?.beats === beats && before.ready === ready
+    if (!isSilent) seen.set(worker, { beats, ready, at: now })
+    const silentMs = isSilent ? now - before.at : 0
+    const kill = (why: string, isMemory = false) => worker.kill({ why, isMemory })
     if (externalMb > maxExternalMb) {
-      worker.kill(`it held ${externalMb} MB outside its heap (workerMemoryMb is ${maxExternalMb})`)
-    } else if (worker.ready ? silentMs > blockedMs : silentMs > startMs) {
-      worker.kill(worker.ready ? `its event loop was blocked for ${Math.round(silentMs)} ms` : 'it did not get ready')
+      kill(`it held ${externalMb} MB outside its heap (workerMemoryMb is ${maxExternalMb})`, true)
+    } else if (!ready) {
+      if (silentMs > startMs) kill(`it was not ready after ${startMs / 1000} s`)
+    } else if (silentMs > blockedMs) {
+      kill(`its event loop was blocked for ${Math.round(silentMs)} ms`)
     }
   }
 

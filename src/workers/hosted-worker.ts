@@ -8,7 +8,7 @@ import { createAboard } from './aboard.ts'
 import { createDrainableEndpoint } from './drainable-endpoint.ts'
 import type { HostOptions, Placed } from './host.ts'
 import { newPulseMemory, type PulseReading, readPulse } from './pulse.ts'
-import { startThread, type ThreadOptions } from './start-thread.ts'
+import { type ExitReason, startThread, type ThreadOptions } from './start-thread.ts'
 import type { ThreadAppend, WorkerPorts, WorkerReady } from './worker-entry.ts'
 
 /** A worker thread as its host sees it. */
@@ -26,7 +26,7 @@ export type HostedWorker = {
   drain(): void
   pulse(): PulseReading
   /** Ends the thread and tells its activations why, after its exit or one second, whichever is first. */
-  kill(why: string): void
+  kill(reason: ExitReason): void
   /** Ends the thread; nobody is told of a death. Resolves after its exit. */
   retire(): Promise<void>
 }
@@ -40,37 +40,38 @@ export function startWorker(id: WorkerId, options: HostOptions & ThreadOptions):
   const thread = startThread(wire.ports, options)
   let leaving = false
   let retired = false
-  let doom: string | undefined
+  let doom: ExitReason | undefined
   let isReported = false
 
   /** Rejects what was on it, once. */
-  function report(why: string): void {
+  function report({ why, isMemory }: ExitReason): void {
     if (isReported) return
     isReported = true
     leaving = true
     const started = wire.ready()
     const error = new RuntimeError('worker-died', `Worker ${id} died: ${started ? why : `it could not start: ${why}`}`)
-    if (!retired) options.onDied({ worker: id, error, started, ...aboard.witnesses(readPulse(wire.ports.pulse)) })
+    const witnesses = aboard.witnesses(readPulse(wire.ports.pulse), { isCertain: !isMemory })
+    if (!retired) options.onDied({ worker: id, error, started, ...witnesses })
     aboard.rejectAll(error)
   }
 
-  function kill(why: string): void {
+  function kill(reason: ExitReason): void {
     if (doom !== undefined) return
-    doom = why
+    doom = reason
     leaving = true
     thread.terminate()
-    const timer = setTimeout(() => report(why), exitPatienceMs)
+    const timer = setTimeout(() => report(reason), exitPatienceMs)
     void thread.exited.then(() => clearTimeout(timer))
   }
 
-  void thread.exited.then((why) => {
+  void thread.exited.then((reason) => {
     wire.drainAll()
-    report(doom ?? why)
+    report(doom ?? reason)
     aboard.clear()
     wire.close()
   })
   // An error comes with the exit of the thread, but for one of the task alone.
-  void thread.quit.then((why) => setTimeout(kill, exitPatienceMs, why).unref())
+  void thread.quit.then((why) => setTimeout(kill, exitPatienceMs, { why, isMemory: false }).unref())
 
   return {
     id,
@@ -92,7 +93,8 @@ export function startWorker(id: WorkerId, options: HostOptions & ThreadOptions):
     abandon(fence) {
       leaving = true
       aboard.abandon(fence)
-      if (aboard.expected === 0) kill('an activation did not end when it was cancelled')
+      if (aboard.expected > 0) return
+      kill({ why: 'an activation did not end when it was cancelled', isMemory: false })
     },
     drain: wire.drain,
     pulse: () => readPulse(wire.ports.pulse),

@@ -12,10 +12,13 @@ export type ThreadOptions = {
   workerFile?: string
 }
 
+/** `isMemory`: what ran last may be the one that tripped over what another hoards. */
+export type ExitReason = { why: string; isMemory: boolean }
+
 /** A thread that runs the worker's entry as its one task. */
 export type Thread = {
   /** Resolves after its exit, with what is known of the reason. Rejects never. */
-  exited: Promise<string>
+  exited: Promise<ExitReason>
   /** Its task ended although the thread lives: it can host nothing. Resolves with the reason, or never. */
   quit: Promise<string>
   /** Tells it to go. It may be stuck in a synchronous call of the system: nothing here waits for it. */
@@ -57,7 +60,7 @@ export function startThread(ports: WorkerPorts, { memoryMb, workerFile }: Thread
   })
   const exited = exitOf(thread).then((code) => {
     void pool.destroy()
-    return hasThrown ? describe(thrown, memoryMb) : `it exited with code ${code}`
+    return hasThrown ? describe(thrown, memoryMb) : { why: `it exited with code ${code}`, isMemory: false }
   })
   return { exited, quit, terminate: () => void pool.destroy() }
 }
@@ -66,9 +69,9 @@ function exitOf(thread: Worker): Promise<number> {
   return new Promise((resolve) => thread.once('exit', resolve))
 }
 
-function describe(thrown: unknown, memoryMb: number): string {
+function describe(thrown: unknown, memoryMb: number): ExitReason {
   const isMemory = thrown instanceof Error && 'code' in thrown && thrown.code === 'ERR_WORKER_OUT_OF_MEMORY'
-  return isMemory ? `it ran out of memory (workerMemoryMb is ${memoryMb})` : messageOf(thrown)
+  return { why: isMemory ? `it ran out of memory (workerMemoryMb is ${memoryMb})` : messageOf(thrown), isMemory }
 }
 
 /** The bundled entry: beside this file when this file is bundled too, else in `dist/`. */

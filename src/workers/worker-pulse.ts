@@ -55,6 +55,7 @@ export function createWorkerPulse(memory: SharedArrayBuffer): WorkerPulse {
   return {
     async during(ticket, run) {
       active += 1
+      beat()
       timer ??= setInterval(beat, beatMs)
       try {
         return await startAs(ticket, run)

@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { stringify } from 'yaml'
-import { createTroupe, type RunFinished, type RuntimeEvent, type Troupe, type TroupeOptions } from '../../src/index.ts'
+import { assembleTroupe } from '../../src/create-troupe.ts'
+import type { RunFinished, RuntimeEvent, Troupe, TroupeOptions } from '../../src/index.ts'
 
 /** A script as data: rules of the scripted model, see docs/scripted-models.md. */
 export type Script = { model?: object; server?: object; rules: object[] }
@@ -57,10 +58,11 @@ export async function createStage(
   workplace: Workplace,
   script: Script | string,
   options: TroupeOptions = {},
+  parts: { workerFile?: string } = {},
 ): Promise<Stage> {
   const model = typeof script === 'string' ? script : `scripted:${workplace.script(script)}`
   const { dir, dataDir, env } = workplace
-  const troupe = await createTroupe({ dir, dataDir, env, model, ...options })
+  const troupe = await assembleTroupe({ dir, dataDir, env, model, ...options }, parts)
   const events: RuntimeEvent[] = []
   troupe.events.subscribe((event) => events.push(event))
   onTestFinished(() => troupe.close())
