@@ -2,7 +2,7 @@ import { existsSync, realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Observable } from 'rxjs'
-import type { AgentDefinition, Diagnostic, SkillDefinition } from './core/agent.ts'
+import type { AgentDefinition, AgentLimits, Diagnostic, SkillDefinition } from './core/agent.ts'
 import { systemClock } from './core/clock.ts'
 import type { Config } from './core/config.ts'
 import { RuntimeError } from './core/errors.ts'
@@ -10,7 +10,7 @@ import type { PermissionAsk, RuntimeEvent } from './core/events.ts'
 import type { AskId } from './core/ids.ts'
 import { parseSessionId } from './core/ids.ts'
 import type { JsonSchema, ToolSpec } from './core/model.ts'
-import type { AskAnswer, PermissionMode } from './core/permission.ts'
+import type { AskAnswer, PermissionMode, Rule } from './core/permission.ts'
 import type { RunSettings } from './core/settings.ts'
 import { loadAgents } from './definitions/load-agents.ts'
 import { loadConfig, rulesOf } from './definitions/load-config.ts'
@@ -23,6 +23,7 @@ import type { JobRow } from './jobboard/create-board.ts'
 import { type ChosenModel, chooseModel } from './models/choose-model.ts'
 import { defaultRules } from './permissions/default-rules.ts'
 import { parseRuleFlag } from './permissions/flags.ts'
+import { findKey, permissionKeys } from './permissions/keys.ts'
 import { createStore } from './store/create-store.ts'
 import { dataDir as defaultDataDir } from './store/data-dir.ts'
 import { createSupervisor, type Run } from './supervisor/create-supervisor.ts'
@@ -85,7 +86,7 @@ export interface Troupe {
   readonly events: Observable<RuntimeEvent>
   run(options: RunOptions): Run
   /** Goes on with a session: what was open in it, then the prompt. */
-  resume(session: string, prompt?: string): Run
+  resume(session: string, prompt?: string, bounds?: Pick<RunOptions, 'maxTurns' | 'timeoutMs'>): Run
   /** Lets a foreground job (its session's id) go on in the background; false when there is no such job. */
   moveToBackground(job: string): boolean
   asks(): PermissionAsk[]
@@ -186,7 +187,7 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
     notes: configured.notes,
     events: supervisor.events$,
     run({ agent = 'lead', session, maxTurns, timeoutMs, ...asked }) {
-      const limits = { ...(maxTurns && { maxTurns }), ...(timeoutMs && { timeoutMs }) }
+      const limits = boundsOf({ maxTurns, timeoutMs })
       const found = agentNamed(agent)
       return supervisor.run({
         prompt: promptOf(asked),
@@ -197,12 +198,13 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
         ...(session !== undefined && { session }),
       })
     },
-    resume(session, prompt) {
+    resume(session, prompt, bounds = {}) {
       const known = store.findRoot(parseSessionId(session))
       if (!known)
         throw new RuntimeError('unknown-session', `There is no session ${session}. List them: troupe sessions`)
       return supervisor.run({
         ...(prompt && { prompt }),
+        limits: boundsOf(bounds),
         agent: agentNamed('lead'),
         model: chosen.spec.profile.ref,
         dir,
@@ -225,6 +227,10 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
   function refFor(agent: AgentDefinition): string {
     return options.model ? chosen.spec.profile.ref : (agent.model ?? chosen.spec.profile.ref)
   }
+}
+
+function boundsOf({ maxTurns, timeoutMs }: Pick<RunOptions, 'maxTurns' | 'timeoutMs'>): AgentLimits {
+  return { ...(maxTurns && { maxTurns }), ...(timeoutMs && { timeoutMs }) }
 }
 
 function promptOf({ prompt, outputSchema }: Pick<RunOptions, 'prompt' | 'outputSchema'>): string {
@@ -281,7 +287,7 @@ function settingsOf(
   ]
   return {
     permissionMode: options.permission ?? 'ask',
-    rules: [...defaultRules, ...configRules, ...flags],
+    rules: [...defaultRules, ...configRules.map(withCanonicalKey), ...flags],
     projectTrusted: trusted,
     toolset: config.toolset,
     maxDepth: config.maxDepth ?? (config.denyAtDepth ? 3 : 1),
@@ -290,6 +296,17 @@ function settingsOf(
     budget: config.budget,
     prices: config.prices,
   }
+}
+
+/** `write` and `shell` mean `edit` and `bash`, as in flags. */
+function withCanonicalKey(rule: Rule): Rule {
+  const key = findKey(rule.key)
+  if (key !== undefined) return { ...rule, key }
+  const known = permissionKeys.join(', ')
+  throw new RuntimeError(
+    'bad-config',
+    `permission: there is no key "${rule.key}" in the configuration. There are: ${known}.`,
+  )
 }
 
 function modelQuestion(ref: string | undefined, { servers }: Config, env: NodeJS.ProcessEnv) {

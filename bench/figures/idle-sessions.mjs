@@ -7,7 +7,7 @@ export async function idleSessions({ runs }) {
   const place = createWorkplace()
   const rules = [
     { when: { turn: 1 }, reply: { calls: [{ tool: 'read', args: { file_path: 'file-1.txt' } }] } },
-    { when: {}, reply: { text: 'It has 40 lines.' } },
+    { when: {}, reply: { text: 'It has 8 lines.' } },
   ]
   const model = `scripted:${place.script({ rules })}`
   const args = ['--expose-gc', benchFile('programs/idle-sessions.mjs'), model, place.dir]

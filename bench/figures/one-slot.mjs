@@ -49,7 +49,11 @@ async function play(place, path) {
 const usage = { output: 40 }
 const task = (background) => ({
   tool: 'task',
-  args: { agent: 'explorer', prompt: `Part {{turn}}. ${'Read the files, one after the other. '.repeat(500)}`, background },
+  args: {
+    agent: 'explorer',
+    prompt: `Part {{turn}}. ${'Read the files, one after the other. '.repeat(500)}`,
+    background,
+  },
 })
 
 const allAtOnce = [{ when: { agent: 'lead', turn: 1 }, reply: { calls: Array(children).fill(task(true)), usage } }]

@@ -33,7 +33,7 @@ export function createWorkplace() {
   }
 }
 
-/** 40 lines, about 2 KB. */
+/** 8 lines, about 400 bytes. */
 function smallText(n) {
-  return Array.from({ length: 40 }, (_, line) => `line ${line + 1} of file ${n}: some words that fill it up`).join('\n')
+  return Array.from({ length: 8 }, (_, line) => `line ${line + 1} of file ${n}: some words that fill it up`).join('\n')
 }

@@ -1,4 +1,4 @@
-import type { SkillDefinition } from './agent.ts'
+import type { AgentLimits, SkillDefinition } from './agent.ts'
 import type { ErrorData } from './errors.ts'
 import type { EventBody } from './events.ts'
 import type { CallId, SessionId } from './ids.ts'
@@ -31,6 +31,8 @@ export type ActivationTask = {
   grants: Rule[]
   /** A bound of the whole run that has been reached already. */
   exhausted?: LimitReached
+  /** Bounds that count over those of the session's journal. */
+  limits?: AgentLimits
   /** Folder for output that was too long to show; made when needed. */
   outputDir: string
 }

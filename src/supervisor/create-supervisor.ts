@@ -67,7 +67,9 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     const { entry, restored } = roots.open(request)
     const { session } = entry.seed
     const finished = kernel.runs.begin(session)
-    const timeoutMs = request.limits?.timeoutMs ?? options.settings.budget.timeoutMs
+    const { settings } = options
+    const asked = request.limits?.timeoutMs ?? settings.budget.timeoutMs
+    const timeoutMs = asked ?? entry.seed.agent.limits.timeoutMs ?? settings.limits.timeoutMs
     if (timeoutMs) kernel.deadlines.start(entry, timeoutMs)
     const ready = restored ? goOn(kernel, entry) : undefined
     if (!restored) begin(kernel, entry)
@@ -154,8 +156,6 @@ function takeLive(kernel: Kernel, events: LiveBatch['events']): void {
     const entry = kernel.entries.get(session)
     if (!entry || entry.epoch !== epoch || entry.status !== 'active') continue
     kernel.stalls.heard(entry, event.type)
-    // What a reply that is tried again had said is said anew.
-    if (event.type === 'model.retried') kernel.partials.drop(session)
     if (event.type === 'text.delta') kernel.partials.add(session, event)
     if (event.type === 'model.retried') kernel.partials.retry(session)
     noteDoing(kernel, entry, event)

@@ -115,7 +115,7 @@ export function createLaunching(kernel: Kernel): Launching {
         ...(claims && { claims }),
       },
     ])
-    if (seed.limits.timeoutMs) kernel.deadlines.start(child, seed.limits.timeoutMs)
+    startClock(child)
     kernel.tell(child, promptMessage({ prompt, context }))
     return { records: entry.recent.filter(({ seq }) => seq > lastSeq), alias, notes }
   }
@@ -145,9 +145,9 @@ export function createLaunching(kernel: Kernel): Launching {
     else startClock(child)
   }
 
-  function startClock({ seed }: SessionEntry): void {
-    const child = kernel.entry(seed.session)
-    if (seed.limits.timeoutMs) kernel.deadlines.start(child, seed.limits.timeoutMs)
+  function startClock(child: SessionEntry): void {
+    const timeoutMs = child.seed.limits.timeoutMs ?? kernel.options.settings.limits.timeoutMs
+    if (timeoutMs) kernel.deadlines.start(child, timeoutMs)
   }
 
   function startNext(ended: SessionEntry): void {
@@ -211,11 +211,13 @@ function refusal(
   if (!agent || !possible.includes(agent.name)) {
     return `There is no sub-agent "${request.agent}" for you. You may send: ${possible.join(', ')}.`
   }
-  const maxDepth = Math.min(settings.maxDepth, entry.seed.limits.maxDepth ?? settings.maxDepth)
+  const bounds = [settings.maxDepth, settings.limits.maxDepth, entry.seed.limits.maxDepth]
+  const maxDepth = Math.min(...bounds.filter((bound) => bound !== undefined))
   if (entry.seed.depth >= maxDepth) {
     return `Sub-agents may not be nested deeper than ${maxDepth}. Do this part of the work yourself.`
   }
-  const limit = settings.budget.maxChildren ?? settings.limits.maxChildrenTotal ?? maxChildrenOfTree
+  const ofRoot = kernel.entry(entry.seed.root).seed.limits.maxChildrenTotal
+  const limit = settings.budget.maxChildren ?? ofRoot ?? settings.limits.maxChildrenTotal ?? maxChildrenOfTree
   const total = kernel.treeOf(kernel.entry(entry.seed.root as SessionId)).length - 1
   if (total >= limit) return `This run has started ${total} sub-agents, its limit. Finish with the results you have.`
   return undefined

@@ -71,7 +71,8 @@ export function createRoots(kernel: Kernel): Roots {
     return entry
   }
 
-  function sayAgain(entry: SessionEntry, { prompt }: RunRequest): SessionEntry {
+  function sayAgain(entry: SessionEntry, { prompt, limits }: RunRequest): SessionEntry {
+    entry.limits = limits
     const text = prompt ?? textToGoOn(kernel, entry)
     if (text !== undefined) kernel.record(entry, [userMessage(text)])
     return entry

@@ -1,3 +1,4 @@
+import type { AgentLimits } from '../core/agent.ts'
 import type { AskId, CallId, JobId, SessionId, WorkerId } from '../core/ids.ts'
 import type { Usage } from '../core/model.ts'
 import type { Rule } from '../core/permission.ts'
@@ -59,6 +60,8 @@ export type SessionEntry = {
   /** Text of the last answer, known when it is idle. */
   text: string
   usage: Usage
+  /** Bounds that this run was given; they count over those of its journal. */
+  limits?: AgentLimits
   /** Of its model; known once it has been activated. */
   contextTokens?: number
   restarts: number

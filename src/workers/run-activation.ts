@@ -99,7 +99,7 @@ function createLoop(activation: Activation): () => Promise<ActivationEnd> {
     running: runner.running,
     isWriting: (tool: string) => registry.find(tool)?.effect === 'write',
     resultRoom: roomForResults(task.model.profile.contextTokens),
-    limits: limitsOf(seed.limits, seed.agent.limits, task.settings.limits),
+    limits: limitsOf(task.limits ?? {}, seed.limits, seed.agent.limits, task.settings.limits),
   }
   /** Of the turn that was opened: the job board's text. Its slot is held. */
   let board: string | undefined
