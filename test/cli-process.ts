@@ -1,11 +1,12 @@
-import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 
-const program = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
+/** The command line, as it was just built. */
+export const program = fileURLToPath(new URL('../dist/cli.js', import.meta.url))
 
 /** What a command left behind; `code` is null when a signal ended it. */
 export type Finished = { code: number | null; stdout: string; stderr: string }
@@ -44,6 +45,7 @@ export function newHome() {
   return {
     home,
     dir,
+    env,
     start,
     startAtTerminal,
     run: (...[args, options]: Parameters<typeof start>) => start(args, options).finished,
@@ -57,7 +59,8 @@ export function newHome() {
   }
 }
 
-function watch(child: ChildProcessWithoutNullStreams): RunningCli {
+/** Collects what a command writes to its pipes; it is gone after the test. */
+export function watch(child: ChildProcess): RunningCli {
   onTestFinished(() => void child.kill('SIGKILL'))
   const stdout = collect(child.stdout)
   const stderr = collect(child.stderr)
@@ -67,10 +70,10 @@ function watch(child: ChildProcessWithoutNullStreams): RunningCli {
   return { child, stdout, stderr, finished }
 }
 
-function collect(stream: NodeJS.ReadableStream): () => string {
+function collect(stream: NodeJS.ReadableStream | null): () => string {
   let text = ''
-  stream.setEncoding('utf8')
-  stream.on('data', (chunk) => {
+  stream?.setEncoding('utf8')
+  stream?.on('data', (chunk) => {
     text += chunk
   })
   return () => text
