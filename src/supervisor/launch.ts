@@ -42,7 +42,7 @@ export function createLaunching(kernel: Kernel): Launching {
 
   /** Of the model that the child will have; the parent's where that one cannot be reached now. */
   async function contextTokens(entry: SessionEntry, child: Pick<SessionSeed, 'agent' | 'model'>): Promise<number> {
-    const ref = modelRef(kernel, child)
+    const ref = modelRef(kernel, { ...child, parent: entry.seed.session })
     try {
       return (await kernel.options.readyModel(ref)).spec.profile.contextTokens
     } catch {

@@ -122,6 +122,7 @@ export function createPlacement(kernel: Kernel): Placement {
       skills,
       grants: kernel.entry(root).grants,
       exhausted: exhaustedBudget(kernel, kernel.entry(root)),
+      limits: entry.limits,
       outputDir: kernel.store.outputDir(session),
     }
   }
@@ -178,11 +179,14 @@ export function createPlacement(kernel: Kernel): Placement {
   }
 }
 
-/** A scripted model that was asked for plays every agent; another one plays those that name none. */
-export function modelRef({ options }: Kernel, { agent, model }: Pick<SessionSeed, 'agent' | 'model'>): string {
+/** A model that was asked for counts for the root and for agents that name none; a scripted one plays every agent. */
+export function modelRef(
+  { options }: Kernel,
+  seed: Pick<SessionSeed, 'agent' | 'model'> & { parent?: unknown },
+): string {
   const override = options.modelOverride
-  if (!override) return model
-  return override.startsWith('scripted:') || !agent.model ? override : agent.model
+  if (!override) return seed.model
+  return override.startsWith('scripted:') || !seed.parent || !seed.agent.model ? override : seed.agent.model
 }
 
 function fenceOf(entry: SessionEntry) {
