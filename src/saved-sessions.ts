@@ -2,9 +2,6 @@ import { resolve } from 'node:path'
 import { systemClock } from './core/clock.ts'
 import { RuntimeError } from './core/errors.ts'
 import { parseSessionId, type SessionId } from './core/ids.ts'
-import { changesOf } from './jobboard/changes-of.ts'
-import type { JobRow } from './jobboard/create-board.ts'
-import { createBoard } from './jobboard/create-board.ts'
 import { type TranscriptLine, transcriptOf } from './session/transcript.ts'
 import { createStore, type SessionListing, type Store } from './store/create-store.ts'
 import { dataDir as defaultDataDir } from './store/data-dir.ts'
@@ -22,28 +19,14 @@ export function readTranscript(session: string, dataDir?: string): TranscriptLin
   throw new RuntimeError('journal-damaged', `Nothing of session ${session} can be read: its journal is damaged.`)
 }
 
-/** Jobs of one root, or of all, as their journals tell. */
-export function listJobs(session?: string, dataDir?: string): JobRow[] {
-  const store = openStore(dataDir)
-  const roots = session === undefined ? store.list().map((row) => row.session) : [rootOf(store, session)]
-  const board = createBoard()
-  for (const root of roots) {
-    for (const one of store.sessionsOf(root)) {
-      const ref = { root, session: one }
-      for (const change of store.read(ref).flatMap((record) => changesOf(record, ref))) board.apply(change)
-    }
-  }
-  const rows = board.rows()
-  board.close()
-  return rows
-}
-
-function openStore(dataDir?: string): Store {
+/** The journals of a data folder, for reading. */
+export function openStore(dataDir?: string): Store {
   const onDamage = () => undefined // A reader changes nothing; who resumes the session is told.
   return createStore({ dataDir: dataDir ? resolve(dataDir) : defaultDataDir(), clock: systemClock, onDamage })
 }
 
-function rootOf(store: Store, session: string): SessionId {
+/** The root of a session's tree. Throws `unknown-session`. */
+export function rootOf(store: Store, session: string): SessionId {
   const root = store.findRoot(parseSessionId(session))
   if (root) return root
   throw new RuntimeError('unknown-session', `There is no session ${session}. List them: troupe sessions`)
