@@ -18,8 +18,19 @@ export function textTokens(text: string): number {
 function messageChars(message: ModelMessage): number {
   if (message.role === 'user') return message.text.length
   if (message.role === 'tool') return message.output.length
-  let chars = message.text.length
-  for (const { tool, args } of message.calls) chars += tool.length + JSON.stringify(args).length
+  return message.text.length + (message.calls.length === 0 ? 0 : callChars(message.calls))
+}
+
+type Calls = Extract<ModelMessage, { role: 'assistant' }>['calls']
+
+/** The same messages come again with each turn. */
+const countedCalls = new WeakMap<Calls, number>()
+
+function callChars(calls: Calls): number {
+  const known = countedCalls.get(calls)
+  if (known !== undefined) return known
+  const chars = calls.reduce((sum, { tool, args }) => sum + tool.length + JSON.stringify(args).length, 0)
+  countedCalls.set(calls, chars)
   return chars
 }
 

@@ -8,8 +8,21 @@ import type { HistoryItem, SessionState } from '../core/state.ts'
  * order, before anything else. Depends on the history alone, so that equal histories give equal bytes.
  * `nameOf` gives the name under which the model sees a canonical tool.
  */
-export function buildMessages(state: SessionState, nameOf: (canonical: string) => string): ModelMessage[] {
-  return state.history.flatMap((item) => messagesOf(item, nameOf))
+export function buildMessages(state: Pick<SessionState, 'history'>, nameOf: NameOf): ModelMessage[] {
+  return state.history.flatMap((item) => knownMessages(item, nameOf))
+}
+
+type NameOf = (canonical: string) => string
+
+/** An item of history never changes: its messages are made once, so that what is made of them can be kept as well. */
+const known = new WeakMap<HistoryItem, { nameOf: NameOf; messages: ModelMessage[] }>()
+
+function knownMessages(item: HistoryItem, nameOf: NameOf): ModelMessage[] {
+  const before = known.get(item)
+  if (before?.nameOf === nameOf) return before.messages
+  const messages = messagesOf(item, nameOf)
+  known.set(item, { nameOf, messages })
+  return messages
 }
 
 /** A child's result as the parent's model reads it. */
@@ -27,7 +40,7 @@ const endWords = {
   limit: 'The sub-agent reached a limit',
 } as const
 
-function messagesOf(item: HistoryItem, nameOf: (canonical: string) => string): ModelMessage[] {
+function messagesOf(item: HistoryItem, nameOf: NameOf): ModelMessage[] {
   switch (item.kind) {
     case 'user':
       return [{ role: 'user', text: item.text }]
@@ -46,7 +59,7 @@ function messagesOf(item: HistoryItem, nameOf: (canonical: string) => string): M
 
 function assistantMessage(
   { text, thinking, calls }: Extract<HistoryItem, { kind: 'assistant' }>,
-  nameOf: (canonical: string) => string,
+  nameOf: NameOf,
 ): ModelMessage {
   const sent = calls.map(({ id, tool, args }) => ({ id: providerCallId(id), tool: nameOf(tool), args }))
   return { role: 'assistant', text, ...(thinking && { thinking }), calls: sent }

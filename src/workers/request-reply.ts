@@ -33,21 +33,24 @@ export async function requestReply(activation: Activation, board: string): Promi
 
 /** Asks; before the context is full, and when the server says it is, the history is summed up first. */
 async function askWithRoom(activation: Activation, model: Model, board: string): Promise<ModelReply> {
-  const first = requestBuilder(activation, model, board)(1)
-  if (isNearlyFull(activation, first)) await compactHistory(activation, model)
+  let build = requestBuilder(activation, model, board)
+  if (isNearlyFull(activation, build(1)) && (await compactHistory(activation, model))) {
+    build = requestBuilder(activation, model, board)
+  }
   try {
-    return await ask(activation, model, board)
+    return await ask(activation, model, build)
   } catch (thrown) {
     if (!(thrown instanceof RuntimeError) || thrown.code !== 'context-too-long') throw thrown
     if (!(await compactHistory(activation, model))) throw thrown
-    return ask(activation, model, board)
+    return ask(activation, model, requestBuilder(activation, model, board))
   }
 }
 
-function ask(activation: Activation, model: Model, board: string): Promise<ModelReply> {
+type BuildRequest = ReturnType<typeof requestBuilder>
+
+function ask(activation: Activation, model: Model, build: BuildRequest): Promise<ModelReply> {
   const { emit, link, task } = activation
   const { turn } = task.state
-  const build = requestBuilder(activation, model, board)
   return askModel({
     model,
     build,

@@ -41,8 +41,10 @@ class StaleConnection extends Error {}
 async function sendOnce({ url, method, headers, body, signal }: HttpRequest): Promise<IncomingMessage> {
   signal.throwIfAborted()
   const { send, agent } = await transportFor(url)
+  // Encoded once: for its length, and for the socket.
+  const bytes = typeof body === 'string' ? Buffer.from(body) : body
   return new Promise((resolve, reject) => {
-    const request = send(url, { method, agent, headers: { ...bodyHeaders(body), ...headers } })
+    const request = send(url, { method, agent, headers: { ...bodyHeaders(bytes), ...headers } })
     const stop = () => request.destroy()
     signal.addEventListener('abort', stop, { once: true })
     request.on('response', (response) => {
@@ -55,13 +57,13 @@ async function sendOnce({ url, method, headers, body, signal }: HttpRequest): Pr
       const stale = request.reusedSocket && error.code === 'ECONNRESET'
       reject(stale ? new StaleConnection(error.message, { cause: error }) : error)
     })
-    request.end(body)
+    request.end(bytes)
   })
 }
 
-function bodyHeaders(body: string | Buffer | undefined): Record<string, string | number> {
+function bodyHeaders(body: Buffer | undefined): Record<string, string | number> {
   if (body === undefined) return {}
-  return { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }
+  return { 'content-type': 'application/json', 'content-length': body.length }
 }
 
 type Transport = { send(url: string, options: RequestOptions): ClientRequest; agent: Agent }

@@ -5,6 +5,7 @@ import { string } from '../untyped.ts'
 import { errorText } from './error-text.ts'
 import { readText, sendRequest } from './http-request.ts'
 import { readJsonLines } from './json-lines.ts'
+import { requestText } from './request-text.ts'
 import { shownAddress } from './server-address.ts'
 import { unreachableError } from './unreachable-error.ts'
 
@@ -29,7 +30,7 @@ export class OllamaClient extends Ollama {
     request: { stream?: boolean } & Record<string, unknown>,
   ): Promise<AbortableAsyncIterator<T>> {
     const { url, headers, signal } = this.#connection
-    const body = JSON.stringify(request)
+    const body = requestText(request)
     const sent = sendRequest({ url: `${url}/api/${endpoint}`, method: 'POST', headers, body, signal })
     const response = await sent.catch((error) => failBeforeAnswer(error, url, signal))
     if (response.statusCode !== 200) throw await refused(response, url, string(request.model))

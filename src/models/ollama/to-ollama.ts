@@ -1,4 +1,4 @@
-import type { ModelMessage, ModelRequest } from '../../core/model.ts'
+import type { ModelMessage, ModelRequest, ToolSpec } from '../../core/model.ts'
 import { escapeBoardTag, toBoardMessage } from '../job-board-message.ts'
 
 /** Body of `/api/chat`. The job board comes last: all before it stays the same from turn to turn, for the prompt cache. */
@@ -8,10 +8,10 @@ export function toOllamaBody(request: ModelRequest, model: { name: string; keepA
     model: model.name,
     messages: [
       ...(system === '' ? [] : [{ role: 'system', content: system }]),
-      ...messages.map(toOllamaMessage),
+      ...messages.map(knownMessage),
       ...(board ? [{ role: 'user', content: toBoardMessage(board) }] : []),
     ],
-    ...(model.tools && tools.length > 0 && { tools: tools.map((tool) => ({ type: 'function', function: tool })) }),
+    ...(model.tools && tools.length > 0 && { tools: toOllamaTools(tools) }),
     ...(think !== undefined && { think }),
     options: { ...options, num_ctx: contextTokens },
     keep_alive: `${model.keepAliveSeconds}s`,
@@ -19,6 +19,22 @@ export function toOllamaBody(request: ModelRequest, model: { name: string; keepA
     truncate: false,
     shift: false,
   }
+}
+
+/** One object each, however often a session sends them: `requestText` keeps the text of what it has seen. */
+const knownMessages = new WeakMap<ModelMessage, object>()
+const knownTools = new WeakMap<readonly ToolSpec[], object[]>()
+
+function knownMessage(message: ModelMessage): object {
+  const known = knownMessages.get(message) ?? toOllamaMessage(message)
+  knownMessages.set(message, known)
+  return known
+}
+
+function toOllamaTools(tools: readonly ToolSpec[]): object[] {
+  const known = knownTools.get(tools) ?? tools.map((tool) => ({ type: 'function', function: tool }))
+  knownTools.set(tools, known)
+  return known
 }
 
 /** Arguments go as an object: Ollama refuses the JSON text that OpenAI wants. */
