@@ -158,6 +158,7 @@ function takeLive(kernel: Kernel, events: LiveBatch['events']): void {
     kernel.stalls.heard(entry, event.type)
     if (event.type === 'text.delta') kernel.partials.add(session, event)
     if (event.type === 'model.retried') kernel.partials.retry(session)
+    if (event.type === 'tool.started') entry.running.add(event.callId)
     noteDoing(kernel, entry, event)
     kernel.emit(entry, event)
   }

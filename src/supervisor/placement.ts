@@ -149,6 +149,7 @@ export function createPlacement(kernel: Kernel): Placement {
     kernel.partials.flush(entry.seed.session)
     entry.worker = undefined
     entry.recent = []
+    entry.running.clear()
     if (entry.status !== 'ended') entry.status = status
     const waiters = idleWaiters.get(entry) ?? []
     idleWaiters.delete(entry)

@@ -109,7 +109,9 @@ export function createRestarts(kernel: Kernel, queue: (entry: SessionEntry) => v
       }),
     )
     const culprit = death.culprit && entries.get(death.culprit.session)
-    suspects.judge({ aboard: [...entries.values()], started: death.started, ...(culprit && { culprit }) })
+    const aboard = [...entries.values()]
+    const busy = new Set(aboard.filter(({ running }) => running.size > 0))
+    suspects.judge({ aboard, busy, started: death.started, ...(culprit && { culprit }) })
     for (const root of new Set([...entries.values()].map(({ seed }) => seed.root))) tell(kernel, root, death, entries)
   }
 

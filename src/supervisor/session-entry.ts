@@ -52,6 +52,8 @@ export type SessionEntry = {
   asks: Set<AskId>
   /** Side-effecting calls that have begun and have no result. */
   started: Set<CallId>
+  /** Calls at work in the present activation. */
+  running: Set<CallId>
   /** Canonical tool names of the calls of the last assistant message. */
   tools: Map<CallId, string>
   grants: Rule[]
@@ -88,6 +90,7 @@ export function newEntry(seed: SessionSeed): SessionEntry {
     jobs: new Map(),
     asks: new Set(),
     started: new Set(),
+    running: new Set(),
     tools: new Map(),
     grants: [],
     interrupted: false,
@@ -145,6 +148,7 @@ function take(entry: SessionEntry, record: JournalRecord): void {
       return
     case 'call.finished':
       entry.started.delete(record.call)
+      entry.running.delete(record.call)
       if (record.job) markDelivered(entry, record.job)
       return
     case 'ask.requested':

@@ -22,6 +22,12 @@ describe('a death that nobody explains', () => {
     expect([f, e, d, c, b, a].map(suspects.verdictOf)).toEqual([...Array(4).fill('suspect'), 'bystander', 'bystander'])
   })
 
+  test('prefers those with a tool at work', () => {
+    const suspects = createSuspects<object>()
+    suspects.judge({ aboard: [a, b, c, d, e, f], busy: new Set([f]), started: true })
+    expect([a, b, c, d, e, f].filter(suspects.isApart)).toEqual([a, b, c, f])
+  })
+
   test('puts those first that saw one before and have not survived alone since', () => {
     const suspects = createSuspects<object>()
     suspects.judge({ aboard: [a, b, c, d, e, f], started: true })

@@ -6,6 +6,8 @@ export type Witnesses<Session> = {
   aboard: readonly Session[]
   /** Whose code it was, if that is certain. */
   culprit?: Session
+  /** Those with a tool at work. */
+  busy?: ReadonlySet<Session>
   /** False: the worker never got so far as to run anything. */
   started: boolean
 }
@@ -26,7 +28,7 @@ const maxSuspects = 4
 /**
  * Where the culprit is known, nobody else is touched. Where it is not (out of memory, an error thrown by a timer), at most
  * four suspects run apart, each alone, until one of them shows itself by dying again: first those that were there at
- * earlier deaths that nobody explained, then those whose code ran last.
+ * earlier deaths that nobody explained, then those with a tool at work, then those whose code ran last.
  */
 export function createSuspects<Session extends object>(): Suspects<Session> {
   const verdicts = new WeakMap<Session, Verdict>()
@@ -42,18 +44,19 @@ export function createSuspects<Session extends object>(): Suspects<Session> {
     }
   }
 
-  function suspect(aboard: readonly Session[]): void {
+  function suspect(aboard: readonly Session[], busy: ReadonlySet<Session>): void {
     const times = (session: Session) => witnessed.get(session) ?? 0
-    const ranked = [...aboard].sort((a, b) => times(b) - times(a))
+    const isBusy = (session: Session) => Number(busy.has(session))
+    const ranked = [...aboard].sort((a, b) => times(b) - times(a) || isBusy(b) - isBusy(a))
     blame(aboard, ranked.slice(0, maxSuspects), 'suspect')
     for (const session of aboard) witnessed.set(session, times(session) + 1)
   }
 
   return {
-    judge({ aboard, culprit, started }) {
+    judge({ aboard, culprit, busy = new Set(), started }) {
       if (!started) for (const session of aboard) verdicts.set(session, 'culprit')
       else if (culprit) blame(aboard, [culprit], 'culprit')
-      else suspect(aboard)
+      else suspect(aboard, busy)
     },
     verdictOf(session) {
       const verdict = verdicts.get(session) ?? 'culprit'
