@@ -49,14 +49,20 @@ function watched() {
     beats: 0,
     externalMb: 0,
     killed: [] as string[],
-    pulse: () => ({ beats: worker.beats, externalMb: worker.externalMb, current: 0, recent: [] }),
+    load: undefined as { cpuMs: number; isWaiting: boolean } | undefined,
+    pulse: () => ({ beats: worker.beats, externalMb: worker.externalMb, current: 0, recent: [], thread: 1 }),
     kill({ why }: { why: string }) {
       worker.leaving = true
       worker.killed.push(why)
     },
   }
   const hand = handClock()
-  const heartbeat = createHeartbeat({ clock: hand.clock, workers: () => [worker], maxExternalMb: 100 })
+  const heartbeat = createHeartbeat({
+    clock: hand.clock,
+    workers: () => [worker],
+    maxExternalMb: 100,
+    loadOf: () => worker.load && { ...worker.load },
+  })
   heartbeat.watch()
   const beat = () => {
     worker.beats += 1
@@ -76,6 +82,32 @@ describe('a worker', () => {
     hand.pass(5000, beat)
     hand.pass(2000)
     expect(worker.killed).toEqual([expect.stringContaining('its event loop was blocked')])
+  })
+
+  test('that gets no turn on a busy machine is left alone for longer', () => {
+    const { worker, hand, beat } = watched()
+    const compute = () => {
+      worker.load = { cpuMs: (worker.load?.cpuMs ?? 0) + 10, isWaiting: false }
+    }
+    compute()
+    hand.pass(1000, beat)
+    hand.pass(6000, compute)
+    expect(worker.killed).toEqual([])
+    hand.pass(15_000)
+    expect(worker.killed).toHaveLength(1)
+  })
+
+  test.each([
+    ['computes without end', 100, false],
+    ['waits in a call of the system', 0, true],
+  ])('that %s is ended within two seconds all the same', (_what, cpuMs, isWaiting) => {
+    const { worker, hand, beat } = watched()
+    worker.load = { cpuMs: 0, isWaiting: false }
+    hand.pass(1000, beat)
+    hand.pass(2000, () => {
+      worker.load = { cpuMs: (worker.load?.cpuMs ?? 0) + cpuMs, isWaiting }
+    })
+    expect(worker.killed).toHaveLength(1)
   })
 
   test('is given the time again in which our own loop, or the whole program, stood still', () => {

@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import type { PulseReading } from './pulse.ts'
 import type { ExitReason } from './start-thread.ts'
+import { loadOfThread, type ThreadLoad } from './thread-load.ts'
 
 /** What is watched of a worker. */
 export type Watched = {
@@ -16,19 +17,24 @@ export type HeartbeatOptions = {
   workers(): Iterable<Watched>
   /** Memory outside the heap that a worker may hold, in MB. */
   maxExternalMb: number
+  /** What a worker's thread has had of the processor; default: what the system says. */
+  loadOf?(thread: number): ThreadLoad | undefined
 }
 
 /** Milliseconds. A blocked loop is found after `blockedMs` and at most two ticks: within 2 s. */
 const tickMs = 200
 const blockedMs = 1500
+/** On a busy machine a worker is silent because it gets no turn. Then that is no reason to end it, up to this. */
+const starvedMs = 20_000
 /** Our own loop came later than this: it, or the whole program, stood still, and the workers' silence proves nothing. */
 const lateMs = 500
 const startMs = 30_000
 
-type Seen = { beats: number; ready: boolean; at: number }
+/** `cpuMs`: what its thread had had by then; `isWaiting`: it has waited in the system at every look since. */
+type Seen = { beats: number; ready: boolean; at: number; cpuMs?: number; isWaiting: boolean }
 
 /** Ends workers whose event loop is blocked, that never get ready, or that hold too much memory outside their heap. */
-export function createHeartbeat({ clock, workers, maxExternalMb }: HeartbeatOptions) {
+export function createHeartbeat({ clock, workers, maxExternalMb, loadOf = loadOfThread }: HeartbeatOptions) {
   const seen = new Map<Watched, Seen>()
   let cancel: (() => void) | undefined
   let lastTick = 0
@@ -49,18 +55,20 @@ export function createHeartbeat({ clock, workers, maxExternalMb }: HeartbeatOpti
   }
 
   function check(worker: Watched, now: number): void {
-    const { beats, externalMb } = worker.pulse()
+    const { beats, externalMb, thread } = worker.pulse()
+    const load = loadOf(thread)
     const { ready } = worker
     const before = seen.get(worker)
     const isSilent = before?.beats === beats && before.ready === ready
-    if (!isSilent) seen.set(worker, { beats, ready, at: now })
+    if (!isSilent) seen.set(worker, { beats, ready, at: now, isWaiting: true, ...(load && { cpuMs: load.cpuMs }) })
+    else before.isWaiting &&= load?.isWaiting === true
     const silentMs = isSilent ? now - before.at : 0
     const kill = (why: string, isMemory = false) => worker.kill({ why, isMemory })
     if (externalMb > maxExternalMb) {
       kill(`it held ${externalMb} MB outside its heap (workerMemoryMb is ${maxExternalMb})`, true)
     } else if (!ready) {
       if (silentMs > startMs) kill(`it was not ready after ${startMs / 1000} s`)
-    } else if (silentMs > blockedMs) {
+    } else if (silentMs > starvedMs || (silentMs > blockedMs && !isStarved(before, load))) {
       kill(`its event loop was blocked for ${Math.round(silentMs)} ms`)
     }
   }
@@ -75,4 +83,10 @@ export function createHeartbeat({ clock, workers, maxExternalMb }: HeartbeatOpti
       cancel = undefined
     },
   }
+}
+
+/** Neither has it computed for most of its silence, nor waited for something that does not come. */
+function isStarved(before: Seen | undefined, now: ThreadLoad | undefined): boolean {
+  if (before?.cpuMs === undefined || !now) return false
+  return !before.isWaiting && now.cpuMs - before.cpuMs < blockedMs / 2
 }

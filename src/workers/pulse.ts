@@ -11,10 +11,12 @@ export type PulseReading = {
   recent: number[]
   /** Buffers and other memory outside the heap, which no heap limit counts, in MB. */
   externalMb: number
+  /** The system's number of the thread; 0: unknown. */
+  thread: number
 }
 
 /** Indices of 32-bit words; `recent` is the first of a ring, `switches` counts what was written to it. */
-export const pulseWord = { beats: 0, current: 1, externalMb: 2, switches: 3, recent: 4 } as const
+export const pulseWord = { beats: 0, current: 1, externalMb: 2, switches: 3, thread: 4, recent: 5 } as const
 /** A power of two. */
 export const recentTickets = 16
 
@@ -34,5 +36,6 @@ export function readPulse(memory: SharedArrayBuffer): PulseReading {
     current: word(pulseWord.current),
     recent: [...new Set(ring)].filter((ticket) => ticket !== 0),
     externalMb: word(pulseWord.externalMb),
+    thread: word(pulseWord.thread),
   }
 }

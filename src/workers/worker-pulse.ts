@@ -1,5 +1,6 @@
 import { getHeapStatistics, promiseHooks } from 'node:v8'
 import { pulseWord, recentTickets } from './pulse.ts'
+import { ownThreadId } from './thread-load.ts'
 
 /** The worker's side of its pulse. */
 export type WorkerPulse = {
@@ -18,6 +19,7 @@ type Marked = { [ticketKey]?: number }
  */
 export function createWorkerPulse(memory: SharedArrayBuffer): WorkerPulse {
   const words = new Int32Array(memory)
+  words[pulseWord.thread] = ownThreadId()
   let current = 0
   let last = 0
   let switches = 0
