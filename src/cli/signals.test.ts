@@ -44,12 +44,16 @@ test('who presses once more while everything stops is let go at once', () => {
 })
 
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-  'without a terminal the first %s stops everything, once',
+  'without a terminal the first %s stops everything, a second one ends the process at once',
   (signal) => {
-    const { calls } = watch(false)
+    const { calls, later } = watch(false)
     process.emit(signal)
+    later(50)
     process.emit(signal)
     expect(calls).toEqual(['cancel'])
+    later(100)
+    process.emit(signal)
+    expect(calls).toEqual(['cancel', 'exit 130'])
   },
 )
 

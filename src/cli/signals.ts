@@ -29,6 +29,8 @@ export interface SignalWatch {
 }
 
 const secondPressMs = 2000
+/** A terminal, a process manager and the program that started us may all pass on the same signal: that is no second one. */
+const sameSignalMs = 100
 /** The contract is 5 s until the process is gone; leaving takes a moment too. */
 const deadlineMs = 4500
 
@@ -36,17 +38,25 @@ const deadlineMs = 4500
 export function watchSignals({ interactive, say, exit, now = () => performance.now() }: SignalOptions): SignalWatch {
   let run: Stoppable | undefined
   let pressedAt = Number.NEGATIVE_INFINITY
+  let stoppedAt = 0
   let deadline: ReturnType<typeof setTimeout> | undefined
 
   function cancel(): void {
     if (deadline !== undefined) return
     if (run === undefined) return exit(130)
+    stoppedAt = now()
     deadline = setTimeout(() => exit(130), deadlineMs)
     run.cancel()
   }
 
+  /** Whoever asks again does not want to wait. */
+  function terminate(): void {
+    if (deadline === undefined) cancel()
+    else if (now() - stoppedAt >= sameSignalMs) exit(130)
+  }
+
   function press(): void {
-    if (deadline !== undefined) return interactive ? exit(130) : undefined
+    if (deadline !== undefined) return interactive ? exit(130) : terminate()
     if (!interactive || run === undefined || now() - pressedAt < secondPressMs) {
       if (run !== undefined) say('Stopping everything …')
       return cancel()
@@ -57,8 +67,8 @@ export function watchSignals({ interactive, say, exit, now = () => performance.n
   }
 
   process.on('SIGINT', press)
-  process.on('SIGTERM', cancel)
-  process.on('SIGHUP', cancel)
+  process.on('SIGTERM', terminate)
+  process.on('SIGHUP', terminate)
   return {
     attach(stoppable) {
       run = stoppable
@@ -68,8 +78,8 @@ export function watchSignals({ interactive, say, exit, now = () => performance.n
     close() {
       clearTimeout(deadline)
       process.removeListener('SIGINT', press)
-      process.removeListener('SIGTERM', cancel)
-      process.removeListener('SIGHUP', cancel)
+      process.removeListener('SIGTERM', terminate)
+      process.removeListener('SIGHUP', terminate)
     },
   }
 }

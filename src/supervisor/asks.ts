@@ -1,4 +1,4 @@
-import { messageOf } from '../core/errors.ts'
+import { messageOf, RuntimeError } from '../core/errors.ts'
 import type { PermissionAsk } from '../core/events.ts'
 import type { AskId } from '../core/ids.ts'
 import type { AskAnswer, Rule } from '../core/permission.ts'
@@ -15,7 +15,7 @@ type Resolver = 'person' | 'policy' | 'grant' | 'withdrawn'
 export type Asks = {
   /** Takes a question from a session's journal: decides it at once where nobody is to be asked. */
   open(entry: SessionEntry, asked: Asked): void
-  /** The first valid answer wins; later ones, and those for a call that is over, find it gone. */
+  /** The first valid answer wins; later ones, and those for a call that is over, find it gone. Throws `bad-answer`. */
   answer(id: AskId, answer: AskAnswer): 'accepted' | 'gone'
   pending(): PermissionAsk[]
   /** Takes back what a session had asked. */
@@ -41,10 +41,11 @@ export function createAsks(kernel: Kernel): Asks {
 
   async function askPerson(onAsk: (ask: PermissionAsk) => Promise<AskAnswer>, shown: PermissionAsk): Promise<void> {
     try {
-      const answer = await onAsk(shown)
+      const answer = parseAnswer(await onAsk(shown))
       resolve(shown.id, answer, 'person')
     } catch (thrown) {
-      resolve(shown.id, { decision: 'reject', text: `The question could not be put: ${messageOf(thrown)}` }, 'policy')
+      const text = `The question could not be put: ${messageOf(thrown)}`
+      if (pending.has(shown.id)) resolve(shown.id, { decision: 'reject', text }, 'policy')
     }
   }
 
@@ -80,7 +81,7 @@ export function createAsks(kernel: Kernel): Asks {
 
   return {
     open,
-    answer: (id, answer) => resolve(id, answer, 'person'),
+    answer: (id, answer) => resolve(id, parseAnswer(answer), 'person'),
     pending: () => [...pending.values()].map(({ shown }) => shown),
     withdraw(entry) {
       for (const [id, found] of [...pending]) {
@@ -94,6 +95,16 @@ export function createAsks(kernel: Kernel): Asks {
     deniedIn: (root) => denied.get(root) ?? 0,
     forget: (root) => void denied.delete(root),
   }
+}
+
+/** Answers come from code of others: nothing else of them may reach a journal. */
+function parseAnswer(given: unknown): AskAnswer {
+  const { decision, text }: { decision?: unknown; text?: unknown } = Object(given)
+  if (decision !== 'once' && decision !== 'always' && decision !== 'reject') {
+    const message = `An answer to a permission question needs decision "once", "always" or "reject", not ${JSON.stringify(decision)}.`
+    throw new RuntimeError('bad-answer', message)
+  }
+  return { decision, ...(typeof text === 'string' && { text }) }
 }
 
 function describe({ seed }: SessionEntry, { id, kind, title, detail, grant }: Asked): PermissionAsk {

@@ -14,6 +14,8 @@ export type Stalls = {
 type Pulse = { heardAt: number; runningTools: number; waiting: boolean; flagged: boolean }
 
 const checkEveryMs = 100
+/** A check that comes so late was not merely kept waiting by other work. */
+const standstillMs = 500
 
 /**
  * After `stallMs` of silence a child is shown as stalled; after as long again it is cancelled, and its parent gets what
@@ -22,23 +24,36 @@ const checkEveryMs = 100
 export function createStalls(kernel: Kernel): Stalls {
   const pulses = new Map<SessionEntry, Pulse>()
   let cancelCheck: (() => void) | undefined
+  let checkedAt = 0
 
   function pulseOf(entry: SessionEntry): Pulse {
     const known = pulses.get(entry)
     if (known) return known
     const pulse = { heardAt: kernel.clock.monotonic(), runningTools: 0, waiting: false, flagged: false }
     pulses.set(entry, pulse)
-    cancelCheck ??= kernel.clock.after(checkEveryMs, check)
+    if (!cancelCheck) scheduleCheck()
     return pulse
+  }
+
+  function scheduleCheck(): void {
+    checkedAt = kernel.clock.monotonic()
+    cancelCheck = kernel.clock.after(checkEveryMs, check)
   }
 
   function check(): void {
     cancelCheck = undefined
+    forgive(kernel.clock.monotonic() - checkedAt - checkEveryMs)
     for (const [entry, pulse] of pulses) {
       if (entry.status !== 'active') pulses.delete(entry)
       else look(entry, pulse)
     }
-    if (pulses.size > 0) cancelCheck = kernel.clock.after(checkEveryMs, check)
+    if (pulses.size > 0) scheduleCheck()
+  }
+
+  /** While this process itself stood still (stopped by a signal, a laptop asleep) nobody was silent. */
+  function forgive(lateMs: number): void {
+    if (lateMs < standstillMs) return
+    for (const pulse of pulses.values()) pulse.heardAt += lateMs
   }
 
   function look(entry: SessionEntry, pulse: Pulse): void {
