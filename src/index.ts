@@ -9,6 +9,14 @@ export type { Action, AskAnswer, AskKind, PermissionMode, Rule } from './core/pe
 export type { EndState, JobResult, JournalRecord, Todo } from './core/records.ts'
 export { createTroupe, type RunOptions, type Troupe, type TroupeOptions } from './create-troupe.ts'
 export type { JobRow } from './jobboard/create-board.ts'
+export {
+  type ChangeScope,
+  diffChanges,
+  type JobDiff,
+  type RunDiff,
+  type UndoOutcome,
+  undoChanges,
+} from './saved-changes.ts'
 export { type FileRow, listFiles, listJobs, type SavedJob } from './saved-files.ts'
 export { listSessions, readTranscript } from './saved-sessions.ts'
 export * from './servers.ts'

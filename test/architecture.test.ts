@@ -12,10 +12,12 @@ const mayImport: Record<string, string[]> = {
   store: ['core'],
   jobboard: ['core'],
   definitions: ['core'],
+  changes: ['store', 'session', 'tools', 'core'],
   workers: ['session', 'tools', 'models', 'permissions', 'core'],
   supervisor: ['workers', 'jobboard', 'store', 'definitions', 'permissions', 'session', 'core'],
   index: [
     'supervisor',
+    'changes',
     'workers',
     'jobboard',
     'store',

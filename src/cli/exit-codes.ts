@@ -29,6 +29,7 @@ const usageCodes = new Set([
   'session-busy',
   'session-locked',
   'unknown-agent',
+  'unknown-job',
   'unknown-session',
 ])
 

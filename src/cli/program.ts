@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
 import { addAgents } from './commands/agents.ts'
 import type { Context } from './commands/context.ts'
+import { addDiff } from './commands/diff.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addJobs } from './commands/jobs.ts'
 import { addRecord } from './commands/record.ts'
@@ -13,6 +14,7 @@ import { addShow } from './commands/show.ts'
 import { addSkills } from './commands/skills.ts'
 import { addTools } from './commands/tools.ts'
 import { addTrust } from './commands/trust.ts'
+import { addUndo } from './commands/undo.ts'
 import { packageFile } from './with-troupe.ts'
 
 const commands = [
@@ -21,6 +23,8 @@ const commands = [
   addSessions,
   addShow,
   addJobs,
+  addDiff,
+  addUndo,
   addAgents,
   addSkills,
   addTools,

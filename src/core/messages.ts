@@ -35,6 +35,8 @@ export type ActivationTask = {
   limits?: AgentLimits
   /** Folder for output that was too long to show; made when needed. */
   outputDir: string
+  /** Folder of what files were before they were written. */
+  snapshotDir: string
 }
 
 /** Why a worker gave a session back. */

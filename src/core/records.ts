@@ -22,7 +22,12 @@ export type FileTouch = {
   kind: 'read' | 'write'
   hash: string
   lines?: { from: number; to: number; of: number }
+  /** Of a write: what was there. */
+  before?: FileBefore
 }
+
+/** A file before a write; without `hash` there was none. `kept`: the snapshot made of it, at the first write of a turn; `mode` has the permission bits. */
+export type FileBefore = { hash?: string; kept?: string; mode?: number }
 
 /** The result of a call as the model sees it, and what people and the board need besides. */
 export type CallResult = {
@@ -62,7 +67,12 @@ export type SessionSeed = {
   /** Absolute path of the workspace. */
   dir: string
   limits: AgentLimits
+  /** Its folder lies in a git worktree of its own. */
+  worktree?: Worktree
 }
+
+/** Absolute paths. `dir` is the worktree's top, `gitDir` what git keeps of it, `base` the commit that it began from. */
+export type Worktree = { dir: string; gitDir: string; branch: string; base: string }
 
 /** A call as recorded: `id` is ours, `args` as the model gave them, `invalid` the raw text when they were no JSON object. */
 export type RecordedCall = { id: CallId; tool: string; args: Record<string, unknown>; invalid?: string }

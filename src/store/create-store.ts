@@ -36,6 +36,8 @@ export type StoreOptions = {
 /** The journals of one data folder. Any number of stores share a folder; each root session has one owner. */
 export interface Store {
   readonly dataDir: string
+  /** Folder of what files were before they were written, by hash; not made. */
+  readonly snapshotDir: string
   /** Takes the lock of a root session and makes its folder. Throws `session-locked` while anybody holds it, this store included. */
   lockRoot(root: SessionId): { release(): void }
   /** The root of a session that has a journal. */
@@ -187,6 +189,7 @@ export function createStore(options: StoreOptions): Store {
 
   return {
     dataDir,
+    snapshotDir: join(dataDir, 'snapshots'),
     lockRoot,
     findRoot: (session) => possibleRoots(session).find((root) => exists({ root, session })),
     exists,

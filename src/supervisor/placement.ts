@@ -124,6 +124,7 @@ export function createPlacement(kernel: Kernel): Placement {
       exhausted: exhaustedBudget(kernel, kernel.entry(root)),
       limits: entry.limits,
       outputDir: kernel.store.outputDir(session),
+      snapshotDir: kernel.store.snapshotDir,
     }
   }
 

@@ -55,6 +55,7 @@ export function applyChange(
     assertFresh(file, before, context)
     assertApproved(file, before, approved?.basis)
     const { after, summary, metadata } = plan(before)
+    const kept = before && context.keepBefore?.(file.path, before.bytes)
     await replaceFile(file, after, before?.stat)
     const hash = fingerprintOf(after, context.workspace.stat(file) ?? missing(file))
     const { diff, added, removed } = diffOf(file, before, after)
@@ -62,7 +63,9 @@ export function applyChange(
       title: `${file.relative} (+${added} -${removed})`,
       output: summary,
       metadata: { path: file.relative, diff: capped(diff, maxMetadataChars), added, removed, ...metadata },
-      touched: [{ path: file.path, kind: 'write', hash }],
+      touched: [
+        { path: file.path, kind: 'write', hash, before: { hash: before?.hash, kept, mode: before?.stat.mode } },
+      ],
     }
   })
 }
@@ -101,7 +104,7 @@ function missing(file: ResolvedPath): never {
 }
 
 /** A reader sees the old file or the new one. No fsync: after a kill the page cache still has it, and a power cut is git's business. */
-async function replaceFile(file: ResolvedPath, bytes: Buffer, stat: FileStat | undefined): Promise<void> {
+export async function replaceFile(file: ResolvedPath, bytes: Buffer, stat: FileStat | undefined): Promise<void> {
   if (stat && (stat.mode & 0o222) === 0) {
     throw new RuntimeError('not-writable', `${file.relative} is read-only. Nothing was written.`)
   }

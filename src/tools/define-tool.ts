@@ -18,6 +18,8 @@ export type ToolContext = {
   signal: AbortSignal
   /** Hash that this session knows of a file, by absolute path. */
   files: Readonly<Record<string, string>>
+  /** Keeps the content of a file that is about to be written, and names the copy; `undefined`: this turn has one already. */
+  keepBefore?(path: string, bytes: Buffer): string | undefined
   todos: readonly Todo[]
   skills: readonly SkillDefinition[]
   spawnable: readonly AgentSummary[]

@@ -2,10 +2,11 @@ import { join } from 'node:path'
 import { roomForText } from '../core/context-room.ts'
 import { askId, type CallId } from '../core/ids.ts'
 import type { RecordBody } from '../core/records.ts'
-import type { OpenCall } from '../core/state.ts'
+import type { OpenCall, SessionState } from '../core/state.ts'
 import { createDecider } from '../permissions/decide.ts'
 import type { ToolContext, ToolServices } from '../tools/define-tool.ts'
 import { runTool } from '../tools/run-tool.ts'
+import { keepSnapshot } from '../tools/snapshots.ts'
 import { toolEnvironment } from '../tools/tool-environment.ts'
 import { toolsets } from '../tools/toolsets.ts'
 import { createWorkspace, type Workspace } from '../tools/workspace.ts'
@@ -120,6 +121,7 @@ function toolContext(activation: Activation, call: OpenCall, workspace: Workspac
     workspace,
     signal: link.signal,
     files: task.state.files,
+    keepBefore: (path, bytes) => (wroteInTurn(task.state, path) ? undefined : keepSnapshot(task.snapshotDir, bytes)),
     todos: task.state.todos,
     skills: task.skills,
     spawnable: task.spawnable,
@@ -127,6 +129,11 @@ function toolContext(activation: Activation, call: OpenCall, workspace: Workspac
     nameOf: registry.nameOf,
     services: createServices(activation, call),
   }
+}
+
+/** The calls of the state are those of the present turn. */
+function wroteInTurn({ calls }: SessionState, path: string): boolean {
+  return calls.some(({ result }) => result?.touched?.some((touch) => touch.kind === 'write' && touch.path === path))
 }
 
 function createServices(activation: Activation, call: OpenCall): ToolServices {
