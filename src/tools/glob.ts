@@ -1,7 +1,9 @@
 import * as z from 'zod'
 import { defineTool } from './define-tool.ts'
 import { readRequest } from './read.ts'
-import { searchFolder } from './search-folder.ts'
+import { searchEngine } from './search/choose-engine.ts'
+import { parsePathFilter } from './search/path-filter.ts'
+import { searchPlace, shownPath } from './search/search-place.ts'
 import { count } from './text.ts'
 import { toolsets } from './toolsets.ts'
 
@@ -19,7 +21,9 @@ export const glob = defineTool({
   permission: ({ path }, { workspace }) => readRequest(workspace.resolve(path)),
 
   async run({ pattern, path }, context) {
-    const { files, incomplete } = await searchFolder(context.workspace.resolve(path), pattern, context)
+    const { place, only, at } = searchPlace(path, context)
+    const filter = parsePathFilter(pattern, at.path)
+    const { files, incomplete } = only === undefined ? await searchEngine().list(place, filter) : oneFile(only)
     const title = `${pattern} (${count(files.length, 'file')})`
     if (files.length === 0) return { title, output: `No files match ${pattern}.` }
     const shown = files.slice(0, toolsets[context.toolset].globFiles)
@@ -28,6 +32,11 @@ export const glob = defineTool({
         `[showing the newest ${shown.length} of ${files.length} files; use a narrower pattern or path]`,
       incomplete && '[the folder has too many files; not all were looked at]',
     ]
-    return { title, output: [...shown.map((file) => file.shown), ...notes.filter(Boolean)].join('\n') }
+    const rows = shown.map((below) => shownPath({ place, below, context }))
+    return { title, output: [...rows, ...notes.filter(Boolean)].join('\n') }
   },
 })
+
+function oneFile(name: string) {
+  return { files: [name], incomplete: false }
+}

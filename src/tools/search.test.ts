@@ -1,4 +1,4 @@
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createToolWorld, removeToolWorlds, type ToolWorld } from './testing/tool-world.ts'
 
 let world: ToolWorld
@@ -7,12 +7,22 @@ beforeEach(async () => {
 })
 afterAll(removeToolWorlds)
 
+afterEach(() => vi.unstubAllEnvs())
+
+/** Both engines must give the same answers. */
+const engines = [
+  ['ripgrep', ''],
+  ['javascript', 'off'],
+] as const
+
 const glob = async (pattern: string, path?: string) =>
   (await world.result('glob', { pattern, ...(path && { path }) })).output.split('\n')
 const grep = (pattern: string, more: Record<string, unknown> = {}) => world.result('grep', { pattern, ...more })
 const lines = async (pattern: string, more?: Record<string, unknown>) => (await grep(pattern, more)).output.split('\n')
 
-describe('glob', () => {
+describe.each(engines)('glob by %s', (_, setting) => {
+  beforeEach(() => void vi.stubEnv('TROUPE_RIPGREP', setting))
+
   test('finds hidden files and skips .git and what git ignores, nested rules included', async () => {
     await world.run('mkdir .git')
     await world.write('.git/config.ts', '')
@@ -76,7 +86,9 @@ describe('glob', () => {
   })
 })
 
-describe('grep', () => {
+describe.each(engines)('grep by %s', (engine, setting) => {
+  beforeEach(() => void vi.stubEnv('TROUPE_RIPGREP', setting))
+
   test('gives path, line and text, the newest file first', async () => {
     await world.write('old.txt', 'x\nneedle 1\n')
     await world.write('new.txt', 'needle 2\r\n')
@@ -158,7 +170,7 @@ describe('grep', () => {
     }
   })
 
-  test('stops an expression that backtracks without end', async () => {
+  test.skipIf(engine === 'ripgrep')('stops an expression that backtracks without end', async () => {
     await world.write('a.txt', `${'a'.repeat(60)}!\n`)
     const result = await grep('^(a+)+$')
     expect(result).toMatchObject({ isError: true, metadata: { code: 'pattern-too-slow' } })
@@ -171,4 +183,63 @@ describe('grep', () => {
     setImmediate(() => cancel.abort())
     expect(await search).toMatchObject({ how: 'cancelled', output: 'The call was interrupted while it ran.' })
   })
+
+  test('takes a line break in a pattern for the mistake that it is', async () => {
+    await world.write('a.txt', 'a\nb\n')
+    for (const pattern of ['a\nb', 'a\\nb']) expect((await grep(pattern)).output).toContain('line by line')
+    expect(await lines('a\\\\n')).toEqual(['No matches for a\\\\n in 1 file.'])
+  })
+
+  test('searches one file by its name, ignored or not', async () => {
+    await world.write('.gitignore', '*.log\n')
+    await world.write('x.log', 'needle\n')
+    await world.write('bin.dat', Buffer.from('needle\0'))
+    expect(await lines('needle', { path: 'x.log' })).toEqual(['x.log:1: needle'])
+    expect(await lines('needle')).toEqual(['No matches for needle in 2 files.'])
+    expect(await lines('needle', { path: 'bin.dat' })).toEqual(['No matches for needle in 1 file.'])
+  })
+
+  test('takes include for a name at any depth or for a path, never past what git ignores', async () => {
+    await world.write('.gitignore', 'gen/\n')
+    for (const path of ['a.ts', 'src/b.ts', 'src/deep/c.tsx', 'src/d.js', 'gen/e.ts'])
+      await world.write(path, 'needle\n')
+    const found = async (include: string) => (await lines('needle', { include })).map((row) => row.split(':')[0]).sort()
+    expect(await found('*.ts')).toEqual(['a.ts', 'src/b.ts'])
+    expect(await found('*.{ts,tsx}')).toEqual(['a.ts', 'src/b.ts', 'src/deep/c.tsx'])
+    expect(await found('src/*.ts')).toEqual(['src/b.ts'])
+    expect(await found('src/**/*.{js,tsx}')).toEqual(['src/d.js', 'src/deep/c.tsx'])
+    expect(await found('{src,gen}/*')).toEqual(['src/b.ts', 'src/d.js'])
+    expect(await lines('needle', { include: '*.py' })).toEqual(['No files match *.py.'])
+    expect(await lines('absent', { include: 'src/*.ts' })).toEqual(['No matches for absent in 1 file.'])
+  })
+
+  test('leaves a repository within another its own rules', async () => {
+    await world.run('mkdir .git; mkdir -p inner/.git')
+    await world.write('.gitignore', '*.log\n')
+    await world.write('inner/.gitignore', '*.tmp\n')
+    for (const path of ['a.log', 'inner/b.log', 'inner/c.tmp', 'inner/d.txt']) await world.write(path, 'needle\n')
+    expect((await lines('needle')).sort()).toEqual(['inner/b.log:1: needle', 'inner/d.txt:1: needle'])
+  })
+
+  test('shows lines to a small model without the blanks around them', async () => {
+    await world.write('a.txt', '    needle  \n')
+    expect((await world.result('grep', { pattern: 'needle' }, { toolset: 'compact' })).output).toBe('a.txt:1: needle')
+  })
+
+  test('of the newest files gives each line once, in order', async () => {
+    for (let n = 0; n < 30; n++) await world.write(`f${n}.txt`, 'hit\nmiss\nhit\nhit\nhit\n')
+    await world.run('for i in $(seq 0 29); do touch -d "2020-01-01 + $i minutes" f$i.txt; done')
+    const rows = (await lines('hit')).slice(0, 100)
+    expect(rows).toEqual(Array.from({ length: 100 }, (_, i) => `f${29 - (i >> 2)}.txt:${[1, 3, 4, 5][i & 3]}: hit`))
+  })
+})
+
+test('a search goes on without a ripgrep that does not run here', async () => {
+  await world.write('a.txt', 'needle\n')
+  await world.write('no-program', 'neither ELF nor script')
+  for (const program of [`${world.dir}/no-program`, `${world.dir}/absent`]) {
+    vi.stubEnv('TROUPE_RIPGREP', program)
+    expect(await lines('needle', { include: '*.txt' })).toEqual(['a.txt:1: needle'])
+    expect(await glob('*.txt')).toEqual(['a.txt'])
+  }
 })

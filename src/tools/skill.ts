@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { RuntimeError } from '../core/errors.ts'
 import { defineTool, type ToolContext } from './define-tool.ts'
 import { nearNames } from './near-names.ts'
-import { walkFiles } from './walk-files.ts'
+import { walkFiles } from './search/walk-files.ts'
 import type { ResolvedPath } from './workspace.ts'
 
 const maxListed = 100

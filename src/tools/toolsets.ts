@@ -15,6 +15,8 @@ export type ToolsetProfile = {
   /** `middle`: head and tail stay around a marker that names the file with the whole; `end`: a plain `...[truncated]`. */
   shorten: 'middle' | 'end'
   grepMatches: number
+  /** Whether lines found are shown without the blanks around them. */
+  grepTrims: boolean
   globFiles: number
   /** Whether a text without a line break, but with a literal `\n`, is repaired. */
   repairNewlines: boolean
@@ -33,6 +35,7 @@ export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
     maxChars: 30_000,
     shorten: 'middle',
     grepMatches: 100,
+    grepTrims: false,
     globFiles: 100,
     repairNewlines: false,
     editMissIsError: true,
@@ -95,6 +98,7 @@ export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
     maxChars: 20_000,
     shorten: 'end',
     grepMatches: 200,
+    grepTrims: true,
     globFiles: 100,
     repairNewlines: true,
     editMissIsError: false,

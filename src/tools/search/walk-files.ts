@@ -1,7 +1,8 @@
 import { type Dirent, readdirSync, type Stats, statSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
-import { temporaryName } from './change-file.ts'
-import { type IgnoreRules, loadIgnoreRules, readText } from './ignore-rules.ts'
+import { temporaryName } from '../change-file.ts'
+import { platformError } from '../workspace-files.ts'
+import { type IgnoreRules, loadIgnoreRules, noRules, readText } from './ignore-rules.ts'
 import { createPace } from './pace.ts'
 
 /** A regular file. `below` is relative to the folder that was walked, with `/`. */
@@ -13,13 +14,15 @@ export type Walk = {
   files: WalkedFile[]
   /** There were more files than a walk takes in. */
   incomplete: boolean
+  /** Folders that could not be opened. */
+  unreadable: number
 }
 
 const maxFiles = 300_000
 
 /**
  * Every file below `root` that git would not ignore; hidden ones too, `.git` not. Links are not followed, so each real file
- * comes once and loops end. Folders that cannot be opened are skipped.
+ * comes once and loops end.
  */
 export async function walkFiles(
   root: string,
@@ -34,10 +37,13 @@ export async function walkFiles(
   const pace = createPace(signal)
   const files: WalkedFile[] = []
   const open = [{ below: '', rules }]
+  let unreadable = 0
   for (let folder = open.pop(); folder && files.length < maxFiles; folder = open.pop()) {
     await pace.breathe()
     const { below } = folder
     const entries = entriesOf(join(root, below))
+    if (entries === undefined) unreadable++
+    if (entries === undefined) continue
     const own = rulesWithin(folder.rules, entries, root, below, prefix)
     for (const entry of entries) {
       if (entry.name === '.git' || temporaryName.test(entry.name)) continue
@@ -49,7 +55,7 @@ export async function walkFiles(
       }
     }
   }
-  return { files, incomplete: files.length >= maxFiles }
+  return { files, incomplete: files.length >= maxFiles, unreadable }
 }
 
 /** Newest first, equal times by path. Files that went away meanwhile are left out. */
@@ -64,17 +70,20 @@ export async function newestFirst(files: readonly WalkedFile[], signal: AbortSig
   return dated.sort((a, b) => b.mtimeMs - a.mtimeMs || (a.path < b.path ? -1 : 1))
 }
 
-function rulesWithin(rules: IgnoreRules, entries: Dirent[], root: string, below: string, prefix: string): IgnoreRules {
+/** A repository within another has rules of its own alone. */
+function rulesWithin(above: IgnoreRules, entries: Dirent[], root: string, below: string, prefix: string): IgnoreRules {
+  const isNested = below !== '' && entries.some(({ name }) => name === '.git')
+  const rules = isNested ? noRules : above
   if (!entries.some((entry) => entry.name === '.gitignore' && entry.isFile())) return rules
   const text = readText(join(root, below, '.gitignore'))
   return text === undefined ? rules : rules.within(prefix + below, text)
 }
 
-function entriesOf(folder: string): Dirent[] {
+function entriesOf(folder: string): Dirent[] | undefined {
   try {
     return readdirSync(folder, { withFileTypes: true })
-  } catch {
-    return [] // Gone, or not ours to open: the rest is still worth having.
+  } catch (error) {
+    return platformError(error) === 'ENOENT' ? [] : undefined // Gone meanwhile, or not ours to open.
   }
 }
 

@@ -10,8 +10,11 @@ export type IgnoreRules = {
   within(folder: string, gitignore: string): IgnoreRules
 }
 
+/** `top` is the folder that the rules' paths are relative to; `isIgnored`: what was asked for lies in an ignored folder. */
+export type LoadedRules = { top: string; rules: IgnoreRules; isIgnored: boolean }
+
 /** Rules for a search below `root`: those of every folder from the repository's top, or from `workspace` outside of one. */
-export function loadIgnoreRules(root: string, workspace: string): { top: string; rules: IgnoreRules } {
+export function loadIgnoreRules(root: string, workspace: string): LoadedRules {
   const top = repositoryTop(root) ?? (root.startsWith(workspace + sep) ? workspace : root)
   const excluded = readText(join(top, '.git', 'info', 'exclude'))
   let rules = excluded === undefined ? noRules : noRules.within('', excluded)
@@ -26,7 +29,8 @@ export function loadIgnoreRules(root: string, workspace: string): { top: string;
   }
   // Somebody who searches an ignored folder by name means it.
   const rootPath = parts.map((part) => `${part}/`).join('')
-  return { top, rules: rootPath !== '' && rules.ignores(rootPath) ? noRules : rules }
+  const isIgnored = rootPath !== '' && rules.ignores(rootPath)
+  return { top, rules: isIgnored ? noRules : rules, isIgnored }
 }
 
 /** `undefined` when there is no such file. */
@@ -38,7 +42,8 @@ export function readText(path: string): string | undefined {
   }
 }
 
-const noRules: IgnoreRules = { ignores: () => false, within: (folder, text) => rulesOf(noRules, folder, text) }
+/** Nothing is ignored. */
+export const noRules: IgnoreRules = { ignores: () => false, within: (folder, text) => rulesOf(noRules, folder, text) }
 
 /** The deepest `.gitignore` that says anything of a path decides. */
 function rulesOf(above: IgnoreRules, folder: string, text: string): IgnoreRules {
@@ -53,7 +58,8 @@ function rulesOf(above: IgnoreRules, folder: string, text: string): IgnoreRules 
   return rules
 }
 
-function repositoryTop(folder: string): string | undefined {
+/** The folder above or at `folder` that holds a `.git`. */
+export function repositoryTop(folder: string): string | undefined {
   for (let at = folder; ; at = dirname(at)) {
     if (existsSync(join(at, '.git'))) return at
     if (dirname(at) === at) return undefined

@@ -1,6 +1,6 @@
 import vm from 'node:vm'
-import { messageOf, RuntimeError } from '../core/errors.ts'
-import { cutAround } from './text.ts'
+import { messageOf, RuntimeError } from '../../core/errors.ts'
+import { cutAround } from '../text.ts'
 
 /** A line with a match; `line` counts from 1, `text` is cut around the match when the line is long. */
 export type LineMatch = { line: number; text: string }
@@ -13,7 +13,8 @@ export type SearchPattern = {
   search(text: string, limit: number): LineMatch[]
 }
 
-const maxLineChars = 300
+/** Longest line shown. */
+export const maxLineChars = 300
 
 /** Throws `bad-pattern` for an invalid expression. Inline flags at its start, such as `(?i)`, are understood. */
 export function parseSearchPattern(source: string): SearchPattern {
@@ -57,11 +58,23 @@ function compile(source: string, flags: string): RegExp {
   try {
     return new RegExp(source, flags)
   } catch (error) {
-    throw new RuntimeError(
-      'bad-pattern',
-      `${messageOf(error)}. To search for the text itself, escape ( ) [ ] { } . * + ? with \\.`,
-    )
+    throw badPattern(messageOf(error).replace(/^Invalid regular expression: /, ''))
   }
+}
+
+/** The error for what is no regular expression. */
+export function badPattern(why: string): RuntimeError {
+  const remedy = 'To search for the text itself, escape ( ) [ ] { } . * + ? with \\.'
+  return new RuntimeError('bad-pattern', `Invalid regular expression: ${why}. ${remedy}`)
+}
+
+/** Throws `bad-pattern` for a pattern that no line can match: it spans a line break. */
+export function assertOneLine(pattern: string): void {
+  if (!/\n|(^|[^\\])(\\\\)*\\n/.test(pattern)) return
+  throw new RuntimeError(
+    'bad-pattern',
+    'The search goes line by line: a pattern with a line break matches nothing. Search for a part of one line.',
+  )
 }
 
 function matchingLines(text: string, pattern: RegExp, limit: number): LineMatch[] {

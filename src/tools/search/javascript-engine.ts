@@ -1,0 +1,109 @@
+import { closeSync, openSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { utf8Of } from '../text-files.ts'
+import { openFlags, platformError } from '../workspace-files.ts'
+import { createPace } from './pace.ts'
+import type { FileMatches, GrepRequest, GrepResult, SearchEngine, SearchPlace } from './search-engine.ts'
+import { parseSearchPattern, runBounded, type SearchPattern } from './search-pattern.ts'
+import { type DatedFile, newestFirst, walkFiles } from './walk-files.ts'
+
+const maxFileBytes = 64 * 1024 * 1024
+const batchBytes = 4 * 1024 * 1024
+const batchFiles = 200
+const maxBatchMs = 3000
+
+/** Searches without another program: for where ripgrep has no binary. */
+export const javascriptEngine: SearchEngine = {
+  async list(place, filter) {
+    const { files, incomplete } = await walkFiles(place.folder, place)
+    const wanted = files.filter(({ below }) => filter.matches(below))
+    const dated = await newestFirst(wanted, place.signal)
+    return { files: dated.map(({ below }) => below), incomplete }
+  },
+
+  async grep(place, request) {
+    const matcher = parseSearchPattern(request.pattern)
+    const { files, incomplete, unreadable } = await candidates(place, request)
+    const result = { found: [], hidden: 0, tooLarge: 0, unreadable, incomplete }
+    await searchFiles(files, { place, request, matcher, result })
+    return result.found.length === 0 ? { ...result, searched: files.length } : result
+  },
+}
+
+async function candidates({ folder, workspace, signal }: SearchPlace, { only, filter }: GrepRequest) {
+  if (only !== undefined) {
+    const { size, mtimeMs } = statSync(join(folder, only))
+    const file = { path: join(folder, only), below: only, size, mtimeMs }
+    return { files: [file], incomplete: false, unreadable: 0 }
+  }
+  const walk = await walkFiles(folder, { workspace, signal })
+  const wanted = walk.files.filter(({ below }) => filter.matches(below))
+  return { ...walk, files: await newestFirst(wanted, signal) }
+}
+
+type Search = { place: SearchPlace; request: GrepRequest; matcher: SearchPattern; result: GrepResult }
+
+type Candidate = { file: DatedFile; text: Buffer }
+
+/** Ends as soon as there is one line more than wanted. */
+async function searchFiles(files: DatedFile[], { place, request, matcher, result }: Search): Promise<void> {
+  const pace = createPace(place.signal)
+  const { limit, mayShow } = request
+  let lines = 0
+  for (let next = 0; next < files.length && lines <= limit; ) {
+    const batch: Candidate[] = []
+    for (let bytes = 0; next < files.length && bytes < batchBytes && batch.length < batchFiles; next++) {
+      await pace.breathe()
+      const text = candidateText(files[next]!, matcher, result)
+      if (text) batch.push({ file: files[next]!, text })
+      bytes += text?.length ?? 0
+    }
+    for (const found of searchBatch(batch, matcher, limit + 1)) {
+      const isShown = mayShow(found.below)
+      if (isShown) result.found.push(found)
+      else result.hidden++
+      lines += isShown ? found.matches.length : 0
+    }
+  }
+}
+
+/** `undefined` when the file is binary, too large, cannot be read or certainly holds no match. */
+function candidateText(file: DatedFile, matcher: SearchPattern, result: GrepResult): Buffer | undefined {
+  if (file.size > maxFileBytes) result.tooLarge++
+  if (file.size > maxFileBytes) return undefined
+  try {
+    const text = textOf(readFileNow(file.path))
+    return text && matcher.mayMatch(text) ? text : undefined
+  } catch (error) {
+    if (platformError(error) !== 'ENOENT') result.unreadable++
+    return undefined // Gone meanwhile, or not ours to read: the rest is still worth searching.
+  }
+}
+
+function readFileNow(path: string): Buffer {
+  const fd = openSync(path, openFlags)
+  try {
+    return readFileSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Here, as in ripgrep, a NUL anywhere makes a file binary, and nothing else does. */
+function textOf(bytes: Buffer): Buffer | undefined {
+  const isWide = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)
+  if (isWide) return utf8Of(bytes)
+  return bytes.includes(0) ? undefined : bytes
+}
+
+function searchBatch(batch: Candidate[], matcher: SearchPattern, limit: number): FileMatches[] {
+  if (batch.length === 0) return []
+  const found: FileMatches[] = []
+  runBounded(() => {
+    for (const { file, text } of batch) {
+      const matches = matcher.search(text.toString('utf8'), limit)
+      if (matches.length > 0) found.push({ below: file.below, matches })
+    }
+  }, maxBatchMs)
+  return found
+}
