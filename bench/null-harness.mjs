@@ -3,11 +3,9 @@
 // call, and asks again with the answers. The same script serves the real thing.
 import { appendFileSync, mkdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { Agent, request as httpRequest } from 'node:http'
 import { join } from 'node:path'
 
 const [, , url, dir, dataDir] = process.argv
-const agent = new Agent({ keepAlive: true })
 mkdirSync(dataDir, { recursive: true })
 
 const tools = ['read', 'task'].map((name) => ({
@@ -47,19 +45,15 @@ async function ask(messages, { id, name, depth, turn }) {
   const body = JSON.stringify({ model: 'scripted', messages, tools, stream: true })
   const headers = {
     'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
     'x-troupe-agent': name,
-    'x-troupe-depth': depth,
+    'x-troupe-depth': String(depth),
     'x-troupe-session': id,
-    'x-troupe-turn': turn,
+    'x-troupe-turn': String(turn),
   }
-  const response = await new Promise((resolve, reject) => {
-    httpRequest(`${url}/api/chat`, { method: 'POST', agent, headers }, resolve).on('error', reject).end(body)
-  })
+  const response = await fetch(`${url}/api/chat`, { method: 'POST', headers, body })
   const message = { role: 'assistant', content: '' }
-  let text = ''
-  for await (const chunk of response.setEncoding('utf8')) text += chunk
-  if (response.statusCode !== 200) throw new Error(text)
+  const text = await response.text()
+  if (!response.ok) throw new Error(text)
   for (const line of text.split('\n').filter(Boolean)) {
     const { message: part } = JSON.parse(line)
     message.content += part.content
@@ -71,4 +65,3 @@ async function ask(messages, { id, name, depth, turn }) {
 const began = performance.now()
 await session({ id: 'root', name: 'lead', depth: 0, prompt: 'Go' })
 console.log(JSON.stringify({ runMs: performance.now() - began }))
-agent.destroy()

@@ -91,7 +91,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
   return {
     events$: kernel.stream.events$,
     board: kernel.board,
-    warm: () => kernel.host.warm(1),
+    warm: () => kernel.host.warm(),
     run,
     moveToBackground(job) {
       const child = kernel.entries.get(job as SessionId)

@@ -79,7 +79,6 @@ export function createLaunching(kernel: Kernel): Launching {
       ...(claims && { claims }),
     }
     const records = kernel.record(entry, [launched])
-    kernel.host.warm()
     kernel.placement.wake(createChild(entry, launched))
     return { records: records.length > 0 ? entry.recent.filter(({ seq }) => seq > request.lastSeq) : [], alias, notes }
   }

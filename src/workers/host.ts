@@ -44,8 +44,8 @@ export interface Host {
   abandon(worker: WorkerId, fence: Fence): void
   /** Takes in every live event that has arrived, so that none comes after the record that follows it. */
   drain(worker: WorkerId): void
-  /** Starts the threads that are missing, of all of them or of so many. */
-  warm(count?: number): void
+  /** Starts a first thread, if there is none. */
+  warm(): void
   /** Ends all threads; activations still running reject. */
   close(): Promise<void>
 }

@@ -25,6 +25,8 @@ export type HostedWorker = {
   abandon(fence: Fence): void
   drain(): void
   pulse(): PulseReading
+  /** Share of the time since it was last asked in which its event loop was at work, from 0 to 1. */
+  utilization(): number
   /** Ends the thread and tells its activations why, after its exit or one second, whichever is first. */
   kill(reason: ExitReason): void
   /** Ends the thread; nobody is told of a death. Resolves after its exit. */
@@ -98,6 +100,7 @@ export function startWorker(id: WorkerId, options: HostOptions & ThreadOptions):
     },
     drain: wire.drain,
     pulse: () => readPulse(wire.ports.pulse),
+    utilization: thread.utilization,
     kill,
     async retire() {
       retired = true

@@ -21,6 +21,8 @@ export type Thread = {
   exited: Promise<ExitReason>
   /** Its task ended although the thread lives: it can host nothing. Resolves with the reason, or never. */
   quit: Promise<string>
+  /** Share of the time since it was last asked in which its event loop was at work, from 0 to 1. */
+  utilization(): number
   /** Tells it to go. It may be stuck in a synchronous call of the system: nothing here waits for it. */
   terminate(): void
 }
@@ -62,7 +64,17 @@ export function startThread(ports: WorkerPorts, { memoryMb, workerFile }: Thread
     void pool.destroy()
     return hasThrown ? describe(thrown, memoryMb) : { why: `it exited with code ${code}`, isMemory: false }
   })
-  return { exited, quit, terminate: () => void pool.destroy() }
+  return { exited, quit, utilization: utilizationOf(thread), terminate: () => void pool.destroy() }
+}
+
+function utilizationOf({ performance }: Worker): () => number {
+  let before = performance.eventLoopUtilization()
+  return () => {
+    const now = performance.eventLoopUtilization()
+    const { utilization } = performance.eventLoopUtilization(now, before)
+    before = now
+    return utilization
+  }
 }
 
 function exitOf(thread: Worker): Promise<number> {

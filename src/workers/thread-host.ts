@@ -5,6 +5,7 @@ import { keepErrorsWhole } from './comlink-errors.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import type { Host, HostOptions, Placed } from './host.ts'
 import { type HostedWorker, startWorker } from './hosted-worker.ts'
+import { createGrowth } from './pool-growth.ts'
 
 const maxActivationsPerWorker = 128
 const closePatienceMs = 2000
@@ -30,6 +31,7 @@ export function createThreadHost(options: ThreadHostOptions): Host {
   const { threads, aloneThreads = 4, memoryMb = 512, clock = systemClock } = options
   const shared = new Map<WorkerId, HostedWorker>()
   const alone = new Map<WorkerId, HostedWorker>()
+  const growth = createGrowth({ clock, workers: () => staying(), grow: () => warm(wanted + 1) })
   const heartbeat = createHeartbeat({ clock, workers: all, maxExternalMb: memoryMb })
   let started = 0
   /** Threads that are replaced when they go. */
@@ -62,13 +64,13 @@ export function createThreadHost(options: ThreadHostOptions): Host {
     return [...kind.values()].filter(({ leaving }) => !leaving)
   }
 
-  function warm(count = threads): void {
+  function warm(count = 1): void {
     wanted = Math.max(wanted, Math.min(count, threads))
     for (let missing = wanted - staying().length; missing > 0; missing -= 1) start(shared)
   }
 
   function place(): HostedWorker {
-    const candidates = staying().sort((a, b) => a.active - b.active || Number(b.ready) - Number(a.ready))
+    const candidates = staying().sort((a, b) => loadOf(a) - loadOf(b))
     return candidates[0] ?? start(shared)
   }
 
@@ -95,6 +97,7 @@ export function createThreadHost(options: ThreadHostOptions): Host {
       heartbeat.watch()
       if (isAlone) return activateAlone(task)
       const worker = place()
+      growth.watch()
       return { worker: worker.id, ...worker.activate(task) }
     },
     poke: (id, fence) => find(id)?.poke(fence),
@@ -104,12 +107,20 @@ export function createThreadHost(options: ThreadHostOptions): Host {
       warm(wanted)
     },
     drain: (id) => find(id)?.drain(),
-    warm,
+    warm: () => warm(),
     async close() {
       closing = true
       heartbeat.close()
+      growth.close()
       const gone = Promise.all([...all()].map((worker) => worker.retire()))
       await Promise.race([gone, new Promise((resolve) => setTimeout(resolve, closePatienceMs).unref())])
     },
   }
+}
+
+/** A session would wait for a thread that is still starting: it gets some only when the others have many. */
+const startingLoad = 8
+
+function loadOf({ active, ready }: HostedWorker): number {
+  return ready ? active : active + startingLoad
 }
