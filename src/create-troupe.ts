@@ -14,6 +14,7 @@ import type { AskAnswer, PermissionMode, Rule } from './core/permission.ts'
 import type { RunSettings } from './core/settings.ts'
 import { loadAgents } from './definitions/load-agents.ts'
 import { loadConfig, rulesOf } from './definitions/load-config.ts'
+import { createMemoryLoader } from './definitions/load-memory.ts'
 import { loadSkills } from './definitions/load-skills.ts'
 import { type AgentInput, parseAgentInput } from './definitions/parse-agent-input.ts'
 import { builtinAgentsDir, builtinSkillsDir, findWorktree, userConfigDir } from './definitions/paths.ts'
@@ -124,6 +125,7 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
     settings,
     agents,
     skills,
+    loadMemory: createMemoryLoader(),
     readyModel: models.find,
     get modelOverride() {
       return modelOverride

@@ -8,6 +8,13 @@ export function roomForText(contextTokens: number, maxChars: number): number {
   return contextTokens >= roomyTokens ? maxChars : Math.min(maxChars, contextTokens * (charsPerToken / 4))
 }
 
+const maxMemoryChars = 24_000
+
+/** Characters that a project's own texts may take of the system prompt: an eighth of the context in all. */
+export function roomForMemory(contextTokens: number): number {
+  return Math.min(maxMemoryChars, Math.floor((contextTokens * charsPerToken) / 8))
+}
+
 const maxHandedChars = 120_000
 
 /** Characters that files handed to a child may take: a third of its context in all. */

@@ -14,6 +14,12 @@ export type AgentSummary = { name: string; description: string }
 /** A place at a model server that takes `limit` requests at once. */
 export type ModelSlot = { server: string; limit: number }
 
+/**
+ * What a project says to every agent at work in it: texts, each with the file it comes from, and the absolute path of the
+ * file that `update_memory` writes.
+ */
+export type ProjectMemory = { file: string; parts: { origin: string; text: string }[] }
+
 /** All that a worker needs to run one activation; the main thread keeps none of it. */
 export type ActivationTask = {
   session: SessionId
@@ -27,6 +33,8 @@ export type ActivationTask = {
   attempt: number
   spawnable: AgentSummary[]
   skills: SkillDefinition[]
+  /** The same for the life of a session in one process: the system prompt holds it. */
+  memory?: ProjectMemory
   /** "Always" answers of the session's tree. */
   grants: Rule[]
   /** A bound of the whole run that has been reached already. */

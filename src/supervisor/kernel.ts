@@ -3,6 +3,7 @@ import type { Clock } from '../core/clock.ts'
 import { RuntimeError } from '../core/errors.ts'
 import type { EventBody, PermissionAsk } from '../core/events.ts'
 import type { SessionId } from '../core/ids.ts'
+import type { ProjectMemory } from '../core/messages.ts'
 import type { ModelSpec } from '../core/model.ts'
 import type { AskAnswer, PermissionMode } from '../core/permission.ts'
 import type { JournalRecord, Message, RecordBody } from '../core/records.ts'
@@ -40,6 +41,8 @@ export type SupervisorOptions = {
   settings: RunSettings
   agents: ReadonlyMap<string, AgentDefinition>
   skills: SkillDefinition[]
+  /** What the project of a folder says to its agents; called once for each session, so it must be cheap. */
+  loadMemory?(dir: string): ProjectMemory
   /** Resolves a model reference; rejects with a `RuntimeError` that names the remedy. */
   readyModel(ref: string): Promise<ReadyModel>
   /** A model asked for by flag: also counts for sessions that were begun with another one. */

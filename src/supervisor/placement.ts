@@ -110,6 +110,8 @@ export function createPlacement(kernel: Kernel): Placement {
     entry.contextTokens = spec.profile.contextTokens
     const { settings, agents, skills } = kernel.options
     const { session, root, agent } = entry.seed
+    // A child in a folder of its own works on the same project.
+    entry.memory ??= kernel.options.loadMemory?.(kernel.entry(root).seed.dir)
     return {
       session,
       epoch: entry.epoch,
@@ -120,6 +122,7 @@ export function createPlacement(kernel: Kernel): Placement {
       attempt: restarts.attemptOf(entry),
       spawnable: spawnableFor(agent, [...agents.values()]),
       skills,
+      ...(entry.memory && { memory: entry.memory }),
       grants: kernel.entry(root).grants,
       exhausted: exhaustedBudget(kernel, kernel.entry(root)),
       limits: entry.limits,

@@ -1,5 +1,6 @@
 import type { AgentLimits } from '../core/agent.ts'
 import type { AskId, CallId, JobId, SessionId, WorkerId } from '../core/ids.ts'
+import type { ProjectMemory } from '../core/messages.ts'
 import type { Usage } from '../core/model.ts'
 import type { Rule } from '../core/permission.ts'
 import type { EndState, JobResult, JournalRecord, Message, SessionSeed } from '../core/records.ts'
@@ -64,6 +65,8 @@ export type SessionEntry = {
   usage: Usage
   /** Bounds that this run was given; they count over those of its journal. */
   limits?: AgentLimits
+  /** What the project said when it was first activated. */
+  memory?: ProjectMemory
   /** Of its model; known once it has been activated. */
   contextTokens?: number
   restarts: number

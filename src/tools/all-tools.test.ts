@@ -74,12 +74,25 @@ const trials: Record<string, ToolTrial> = {
     args: { agent: 'explorer', prompt: 'Look.', background: true },
     options: { services: { launch: async () => ({ launched: { alias: 'exp-1', notes: [] } }) } },
   },
+  task_send: {
+    args: { job: 'exp-1', message: 'Look again.' },
+    options: { services: { sendToChild: async () => ({ text: 'sent', isError: false }) } },
+  },
+  task_wait: {
+    args: {},
+    options: { services: { waitForJobs: async () => ({ text: 'exp-1 ended', isError: false }) } },
+  },
+  task_cancel: {
+    args: { job: 'exp-1' },
+    options: { services: { cancelChild: async () => ({ text: 'stopped', isError: false }) } },
+  },
   read_sub_agent: {
     args: { job: 'exp-1' },
     options: { services: { transcript: async () => ({ text: manyLines }) } },
     long: {},
   },
   skill: { args: { name: 's' }, options: { skills }, long: {} },
+  update_memory: { args: { content: 'Tests need Node 22.' } },
 }
 
 for (const tool of allTools) toolContract(tool, trials[tool.name]!)

@@ -11,6 +11,7 @@ import { taskCancel } from './task-cancel.ts'
 import { taskSend } from './task-send.ts'
 import { taskWait } from './task-wait.ts'
 import { todoread, todowrite } from './todo.ts'
+import { updateMemory } from './update-memory.ts'
 import { write } from './write.ts'
 
 /** Every built-in tool, in the order in which the model sees them. */
@@ -29,4 +30,5 @@ export const allTools: readonly Tool[] = [
   taskCancel,
   readSubAgent,
   skill,
+  updateMemory,
 ]

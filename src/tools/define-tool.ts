@@ -22,6 +22,8 @@ export type ToolContext = {
   keepBefore?(path: string, bytes: Buffer): string | undefined
   todos: readonly Todo[]
   skills: readonly SkillDefinition[]
+  /** Absolute path of the project's memory; missing: `.troupe/memory.md` of the workspace. */
+  memoryFile?: string
   spawnable: readonly AgentSummary[]
   /** Longest output, in characters: the toolset's, or less where the model's context is small. */
   maxChars?: number

@@ -78,6 +78,8 @@ const permissionKeys: Readonly<Record<string, string>> = {
   grep: 'read',
   edit: 'edit',
   write: 'edit',
+  update_memory: 'edit',
+  webfetch: 'webfetch',
   task: 'task',
   skill: 'skill',
 }

@@ -78,6 +78,10 @@ export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
       todowrite: { description: 'Replace your to-do list.', parameters: {} },
       todoread: { description: 'Show your to-do list.', parameters: {} },
       skill: { description: 'Load the instructions of a skill by name.', parameters: {} },
+      update_memory: {
+        description: 'Remember a fact or rule about this project for later sessions.',
+        parameters: { replace: 'Replace all of it' },
+      },
       task: {
         description: 'Give a job to a sub-agent. It sees only your prompt.',
         parameters: {

@@ -65,7 +65,9 @@ function requestBuilder({ task, seed, registry }: Activation, model: Model, boar
   const { agent, depth } = seed
   const messages = buildMessages(task.state, registry.nameOf)
   const tools = registry.specs()
-  const system = buildSystem(seed, task.skills, registry.find('skill') !== undefined)
+  const { contextTokens } = model.profile
+  const skills = registry.find('skill') === undefined ? [] : task.skills
+  const system = buildSystem({ seed, memory: task.memory, skills, contextTokens })
   return (attempt: number, nudge?: string): ModelRequest => ({
     system,
     messages: nudge ? [...messages, { role: 'user', text: nudge }] : messages,
@@ -79,7 +81,7 @@ function requestBuilder({ task, seed, registry }: Activation, model: Model, boar
       attempt: attempt + task.attempt - 1,
       purpose: 'turn',
     },
-    contextTokens: model.profile.contextTokens,
+    contextTokens,
     ...(agent.think !== undefined && { think: agent.think }),
     ...(agent.options && { options: agent.options }),
   })
