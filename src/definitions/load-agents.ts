@@ -21,13 +21,36 @@ export async function loadAgents(
 
 function loadFolder(folder: DefinitionFolder, seen: Seen): Attempt<ParsedAgent>[] {
   const paths = listFiles(folder.path, ({ name }) => /\.md$/i.test(name), { seen })
-  return paths.map((path) => attempt(path, () => loadAgent(path, folder)))
+  return paths.map((path) => {
+    const load = () => loadAgent(path, folder)
+    return attempt(path, load, () => namesMeant(path, folder))
+  })
 }
 
 function loadAgent(path: string, { path: folder, kind, format }: DefinitionFolder): Candidate<ParsedAgent> | undefined {
   const text = readDefinition(path)
   if (/^readme\.md$/i.test(basename(path)) && !/^\s*---/.test(text)) return undefined
-  const inFolder = format === 'opencode' ? relative(folder, path).replaceAll('\\', '/') : basename(path)
-  const value = parseAgent({ text, fallbackName: inFolder.replace(/\.md$/i, ''), format, source: { kind, path } })
+  const value = parseAgent({
+    text,
+    fallbackName: nameOfFile(path, { path: folder, format }),
+    format,
+    source: { kind, path },
+  })
   return { name: value.agent.name, value, path, kind, warnings: value.warnings }
+}
+
+function nameOfFile(path: string, { path: folder, format }: Pick<DefinitionFolder, 'path' | 'format'>): string {
+  const inFolder = format === 'opencode' ? relative(folder, path).replaceAll('\\', '/') : basename(path)
+  return inFolder.replace(/\.md$/i, '')
+}
+
+/** Of a file that was refused: its own name, and whatever it calls itself as far as one can see. */
+function namesMeant(path: string, folder: DefinitionFolder): string[] {
+  const own = nameOfFile(path, folder)
+  try {
+    const [, name] = /^[\s"']*name["']?[ \t]*:[ \t]*["']?([^"'\n\r]+)/im.exec(readDefinition(path)) ?? []
+    return name === undefined ? [own] : [own, name.trim()]
+  } catch {
+    return [own] // It cannot be read: that is why it was refused.
+  }
 }

@@ -10,21 +10,30 @@ export type Candidate<T> = {
   warnings: Warning[]
 }
 
+/** Why a file was refused, and the names that its author may have meant to give. */
+export type Refusal = { diagnostic: Diagnostic; names: string[] }
+
 /** A file of definitions after the attempt to load it; `undefined`: it holds none. */
-export type Attempt<T> = Candidate<T> | Diagnostic | undefined
+export type Attempt<T> = Candidate<T> | Refusal | undefined
 
 /** Turns a refusal into the one diagnostic of its file. Anything else is our bug and goes on. */
-export function attempt<T>(path: string, load: () => Candidate<T> | undefined): Attempt<T> {
+export function attempt<T>(
+  path: string,
+  load: () => Candidate<T> | undefined,
+  namesIfRefused: () => string[] = () => [],
+): Attempt<T> {
   try {
     return load()
   } catch (error) {
     if (!(error instanceof DefinitionError)) throw error
-    return { path, line: error.line, severity: 'error', message: error.message }
+    const diagnostic: Diagnostic = { path, line: error.line, severity: 'error', message: error.message }
+    return { diagnostic, names: namesIfRefused() }
   }
 }
 
 /**
- * The first definition of each name, in order, and what is to be said: the reason of each file that was refused, the
+ * The first definition of each name, in order; none where a file that was refused comes first, since what it hides may be
+ * less restricted than it meant to be. Also and what is to be said: the reason of each file that was refused, the
  * winners' warnings, and one line for each name that people have given twice.
  */
 export function pickWinners<T>(
@@ -32,10 +41,17 @@ export function pickWinners<T>(
   what: string,
 ): { winners: Candidate<T>[]; diagnostics: Diagnostic[] } {
   const groups = new Map<string, Candidate<T>[]>()
+  const refusals = new Map<string, Refusal>()
   const diagnostics: Diagnostic[] = []
   for (const item of attempts) {
     if (!item) continue
-    if ('severity' in item) diagnostics.push(item)
+    if ('diagnostic' in item) {
+      diagnostics.push(item.diagnostic)
+      for (const name of item.names) if (!groups.has(name)) refusals.set(name, item)
+      continue
+    }
+    const refusal = refusals.get(item.name)
+    if (refusal) leaveOut(what, item, refusal)
     else groups.set(item.name, [...(groups.get(item.name) ?? []), item])
   }
   for (const [winner, ...others] of groups.values()) {
@@ -47,6 +63,11 @@ export function pickWinners<T>(
     diagnostics.push(warning(hidden[0]!, message))
   }
   return { winners: [...groups.values()].map(([winner]) => winner!), diagnostics }
+}
+
+function leaveOut(what: string, { name, path, kind }: Candidate<unknown>, { diagnostic }: Refusal): void {
+  const hidden = kind === 'builtin' ? `the built-in ${name}` : path
+  diagnostic.message += ` Until then there is no ${what.toLowerCase()} "${name}": ${hidden} might be less restricted.`
 }
 
 function warning(path: string, message: string, line?: number): Diagnostic {
