@@ -41,3 +41,23 @@ test('a small change of a large text is one small hunk at its line', () => {
   expect(diff.split('\n')).toHaveLength(12)
   expect(applyPatch(before, diff)).toBe(after)
 })
+
+test('many small changes of a large text are many small hunks', () => {
+  const lines = Array.from({ length: 30_000 }, (_, i) => `${i} const value = compute()\n`)
+  const before = lines.join('')
+  const after = lines.map((line, i) => (i % 20 === 0 ? line.replace('const', 'let') : line)).join('')
+  const { diff, added, removed } = unifiedDiff('f', before, after)
+  expect([added, removed]).toEqual([1500, 1500])
+  expect(diff.match(/^@@ /gm)).toHaveLength(1500)
+  expect(applyPatch(before, diff)).toBe(after)
+})
+
+test('a change of megabytes is shown whole, a larger one only counted', () => {
+  const lines = (count: number, word: string) => Array.from({ length: count }, (_, i) => `${i} ${word}\n`).join('')
+  const [before, after] = [lines(90_000, 'some words'), lines(90_000, 'other words')]
+  expect(unifiedDiff('f', before, after)).toMatchObject({ added: 90_000, removed: 90_000 })
+  expect(applyPatch(before, unifiedDiff('f', before, after).diff)).toBe(after)
+  const large = unifiedDiff('f', lines(400_000, 'some words'), lines(300_000, 'other'))
+  expect(large).toMatchObject({ added: 300_000, removed: 400_000 })
+  expect(large.diff).toMatch(/^--- a\/f\n\+\+\+ b\/f\n@@ -1,400000 \+1,300000 @@\n\.\.\. \[\d+ more characters\]$/)
+})

@@ -1,11 +1,12 @@
-import { structuredPatch } from 'diff'
+import { diffLines, type LineRun } from './diff-lines.ts'
 
 /** A unified diff with its counts of lines. */
 export type FileDiff = { diff: string; added: number; removed: number }
 
 const contextLines = 3
-/** Texts that differ more than this are shown as removed and added whole: a minimal diff would take minutes. */
-const maxEditLength = 2000
+/** Bytes of change of either text: past the first bound it is shown as removed and added whole, past the second not at all. */
+const maxComparedBytes = 1024 * 1024
+const maxShownBytes = 4 * 1024 * 1024
 const blockBytes = 65_536
 const newline = 0x0a
 
@@ -14,40 +15,80 @@ export function unifiedDiff(path: string, before: Buffer, after: Buffer): FileDi
   if (before.equals(after)) return { diff: '', added: 0, removed: 0 }
   const start = linesBack(before, commonPrefix(before, after), contextLines)
   const tail = commonSuffix(before, after, start)
-  const changed = (bytes: Buffer) => bytes.toString('utf8', start, linesOn(bytes, bytes.length - tail, contextLines))
-  const hunks = hunksOf(changed(before), changed(after), newlinesBefore(before, start))
-  const lines = hunks.flatMap((hunk) => [headOf(hunk), ...hunk.lines])
-  return {
-    diff: `--- a/${path}\n+++ b/${path}\n${lines.join('\n')}\n`,
-    added: countOf(hunks, '+'),
-    removed: countOf(hunks, '-'),
+  const [old, now] = [before, after].map((bytes) =>
+    bytes.subarray(start, linesOn(bytes, bytes.length - tail, contextLines)),
+  )
+  return describe(path, { old: old!, now: now! }, newlinesBefore(before, start))
+}
+
+function describe(path: string, changed: { old: Buffer; now: Buffer }, skipped: number): FileDiff {
+  const bytes = Math.max(changed.old.length, changed.now.length)
+  const head = `--- a/${path}\n+++ b/${path}\n`
+  if (bytes > maxShownBytes) {
+    const [removed, added] = [countLines(changed.old), countLines(changed.now)]
+    const start = skipped + 1
+    const hunk = headOf({ oldStart: start, oldLines: removed, newStart: start, newLines: added })
+    return { diff: `${head}${hunk}\n... [${changed.old.length + changed.now.length} more characters]`, added, removed }
   }
+  const [old, now] = [linesOf(changed.old.toString('utf8')), linesOf(changed.now.toString('utf8'))]
+  const hunks = hunksOf(bytes > maxComparedBytes ? replaced(old, now) : diffLines(old, now), skipped)
+  const lines = hunks.flatMap((hunk) => [headOf(hunk), ...hunk.lines])
+  return { diff: `${head}${lines.join('\n')}\n`, added: countOf(hunks, '+'), removed: countOf(hunks, '-') }
+}
+
+function replaced(old: string[], now: string[]): LineRun[] {
+  return [
+    { mark: '-', lines: old },
+    { mark: '+', lines: now },
+  ]
 }
 
 type Hunk = { oldStart: number; oldLines: number; newStart: number; newLines: number; lines: string[] }
 
-/** Only the part that differs is decoded and compared, so a small change of a large file is cheap. */
-function hunksOf(old: string, now: string, skippedLines: number): Hunk[] {
-  const options = { context: contextLines, maxEditLength }
-  const patch = structuredPatch('a', 'b', old, now, undefined, undefined, options)
-  const hunks = patch ? patch.hunks : [wholeReplacement(linesOf(old), linesOf(now))]
-  return hunks.map((hunk) => ({
-    ...hunk,
-    oldStart: hunk.oldStart + skippedLines,
-    newStart: hunk.newStart + skippedLines,
-  }))
+/** Runs of equal lines shrink to what a reader needs around each change. `skipped` lines come before the first run. */
+function hunksOf(runs: LineRun[], skipped: number): Hunk[] {
+  const hunks: Hunk[] = []
+  let at = { old: skipped + 1, now: skipped + 1 }
+  let open: Hunk | undefined
+  for (const [index, { mark, lines }] of runs.entries()) {
+    if (mark !== ' ') {
+      open ??= newHunk(hunks, at)
+      put(open, mark, lines)
+    } else {
+      const isLast = index === runs.length - 1
+      const after = open ? (isLast || lines.length > 2 * contextLines ? contextLines : lines.length) : 0
+      if (open) put(open, ' ', lines.slice(0, after))
+      if (after < lines.length) open = undefined
+      const before = isLast ? [] : lines.slice(Math.max(after, lines.length - contextLines))
+      if (before.length > 0) {
+        open = newHunk(hunks, {
+          old: at.old + lines.length - before.length,
+          now: at.now + lines.length - before.length,
+        })
+        put(open, ' ', before)
+      }
+    }
+    at = { old: at.old + (mark === '+' ? 0 : lines.length), now: at.now + (mark === '-' ? 0 : lines.length) }
+  }
+  return hunks
 }
 
-function wholeReplacement(old: string[], now: string[]): Hunk {
-  const marked = (lines: string[], mark: string) =>
-    lines.flatMap((line) =>
-      line.endsWith('\n') ? [mark + line.slice(0, -1)] : [mark + line, '\\ No newline at end of file'],
-    )
-  const lines = [...marked(old, '-'), ...marked(now, '+')]
-  return { oldStart: 1, oldLines: old.length, newStart: 1, newLines: now.length, lines }
+function newHunk(hunks: Hunk[], { old, now }: { old: number; now: number }): Hunk {
+  const hunk: Hunk = { oldStart: old, oldLines: 0, newStart: now, newLines: 0, lines: [] }
+  hunks.push(hunk)
+  return hunk
 }
 
-function headOf({ oldStart, oldLines, newStart, newLines }: Hunk): string {
+function put(hunk: Hunk, mark: LineRun['mark'], lines: string[]): void {
+  if (mark !== '+') hunk.oldLines += lines.length
+  if (mark !== '-') hunk.newLines += lines.length
+  for (const line of lines) {
+    if (line.endsWith('\n')) hunk.lines.push(mark + line.slice(0, -1))
+    else hunk.lines.push(mark + line, '\\ No newline at end of file')
+  }
+}
+
+function headOf({ oldStart, oldLines, newStart, newLines }: Omit<Hunk, 'lines'>): string {
   // An empty side is given as the line before it, as diff(1) does.
   const start = (from: number, lines: number) => (lines === 0 ? from - 1 : from)
   return `@@ -${start(oldStart, oldLines)},${oldLines} +${start(newStart, newLines)},${newLines} @@`
@@ -108,4 +149,8 @@ function newlinesBefore(bytes: Buffer, end: number): number {
   let count = 0
   for (let at = bytes.indexOf(newline); at >= 0 && at < end; at = bytes.indexOf(newline, at + 1)) count++
   return count
+}
+
+function countLines(bytes: Buffer): number {
+  return newlinesBefore(bytes, bytes.length) + (bytes.length > 0 && bytes.at(-1) !== newline ? 1 : 0)
 }
