@@ -78,3 +78,20 @@ test('both engines give the same answers, whatever the files and what git ignore
     { numRuns: Number(process.env.RUNS ?? 40) },
   )
 })
+
+test('both count the lines of a large file alike, and find what lies at the end of one', async () => {
+  const workspace = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-search-')))
+  try {
+    const lines = Array.from({ length: 60_000 }, (_, n) => (n % 9973 === 0 ? `${n} needle é` : `${n} some other text`))
+    writeFileSync(join(workspace, 'large.txt'), `${lines.join('\n')}\n${'x'.repeat(700_000)} needle`)
+    const place = { folder: workspace, workspace, signal: new AbortController().signal }
+    const request = { pattern: 'needle', filter: parsePathFilter('**', workspace), limit: 100, mayShow: () => true }
+    const found = await javascriptEngine.grep(place, request)
+    expect(found).toEqual(await ripgrep.grep(place, request))
+    expect(found.found[0]?.matches.map(({ line }) => line)).toEqual([
+      1, 9974, 19947, 29920, 39893, 49866, 59839, 60_001,
+    ])
+  } finally {
+    rmSync(workspace, { recursive: true, force: true })
+  }
+})

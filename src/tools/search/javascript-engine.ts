@@ -8,9 +8,11 @@ import { parseSearchPattern, runBounded, type SearchPattern } from './search-pat
 import { type DatedFile, newestFirst, walkFiles } from './walk-files.ts'
 
 const maxFileBytes = 64 * 1024 * 1024
-const batchBytes = 4 * 1024 * 1024
+/** Searched at one go, some 5 ms: other sessions live on the same thread. */
+const batchBytes = 256 * 1024
 const batchFiles = 200
-const maxBatchMs = 3000
+/** Only a pattern that backtracks without end takes so long, and then the thread must not be taken for blocked. */
+const maxBatchMs = 500
 
 /** Searches without another program: for where ripgrep has no binary. */
 export const javascriptEngine: SearchEngine = {
@@ -43,28 +45,62 @@ async function candidates({ folder, workspace, signal }: SearchPlace, { only, fi
 
 type Search = { place: SearchPlace; request: GrepRequest; matcher: SearchPattern; result: GrepResult }
 
-type Candidate = { file: DatedFile; text: Buffer }
+/** A part of a file that ends with a line; `line` lines come before it. */
+type Piece = { below: string; text: Buffer; line: number }
 
 /** Ends as soon as there is one line more than wanted. */
 async function searchFiles(files: DatedFile[], { place, request, matcher, result }: Search): Promise<void> {
   const pace = createPace(place.signal)
   const { limit, mayShow } = request
+  let batch: Piece[] = []
+  let bytes = 0
   let lines = 0
-  for (let next = 0; next < files.length && lines <= limit; ) {
-    const batch: Candidate[] = []
-    for (let bytes = 0; next < files.length && bytes < batchBytes && batch.length < batchFiles; next++) {
-      await pace.breathe()
-      const text = candidateText(files[next]!, matcher, result)
-      if (text) batch.push({ file: files[next]!, text })
-      bytes += text?.length ?? 0
-    }
-    for (const found of searchBatch(batch, matcher, limit + 1)) {
+  let last: FileMatches | undefined
+
+  function searchBatch(): void {
+    for (const found of matchesOf(batch, matcher, limit + 1)) {
+      const isSame = last?.below === found.below
       const isShown = mayShow(found.below)
-      if (isShown) result.found.push(found)
+      if (isSame) last?.matches.push(...found.matches)
+      else if (isShown) result.found.push(found)
       else result.hidden++
+      if (!isSame) last = found
       lines += isShown ? found.matches.length : 0
     }
+    batch = []
+    bytes = 0
   }
+
+  for (const file of files) {
+    for (const piece of piecesOf(file, candidateText(file, matcher, result))) {
+      batch.push(piece)
+      bytes += piece.text.length
+      if (bytes >= batchBytes || batch.length >= batchFiles) searchBatch()
+      if (lines > limit) return
+      await pace.breathe()
+    }
+    await pace.breathe()
+  }
+  searchBatch()
+}
+
+/** Cut at line ends, so that each is searched quickly; a line is never cut. */
+function* piecesOf({ below }: DatedFile, text: Buffer | undefined): Iterable<Piece> {
+  let line = 0
+  for (let start = 0; text && start < text.length; ) {
+    const feed = text.indexOf(0x0a, Math.min(start + batchBytes, text.length) - 1)
+    const end = feed < 0 ? text.length : feed + 1
+    const piece = text.subarray(start, end)
+    yield { below, text: piece, line }
+    if (end < text.length) line += newlinesIn(piece)
+    start = end
+  }
+}
+
+function newlinesIn(bytes: Buffer): number {
+  let count = 0
+  for (let at = bytes.indexOf(0x0a); at >= 0; at = bytes.indexOf(0x0a, at + 1)) count++
+  return count
 }
 
 /** `undefined` when the file is binary, too large, cannot be read or certainly holds no match. */
@@ -96,13 +132,15 @@ function textOf(bytes: Buffer): Buffer | undefined {
   return bytes.includes(0) ? undefined : bytes
 }
 
-function searchBatch(batch: Candidate[], matcher: SearchPattern, limit: number): FileMatches[] {
+function matchesOf(batch: Piece[], matcher: SearchPattern, limit: number): FileMatches[] {
   if (batch.length === 0) return []
   const found: FileMatches[] = []
   runBounded(() => {
-    for (const { file, text } of batch) {
-      const matches = matcher.search(text.toString('utf8'), limit)
-      if (matches.length > 0) found.push({ below: file.below, matches })
+    for (const { below, text, line } of batch) {
+      const matches = matcher
+        .search(text.toString('utf8'), limit)
+        .map((match) => ({ ...match, line: match.line + line }))
+      if (matches.length > 0) found.push({ below, matches })
     }
   }, maxBatchMs)
   return found
