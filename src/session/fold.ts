@@ -82,7 +82,7 @@ export function applyRecord(state: SessionState, record: JournalRecord): void {
     case 'session.ended':
       return endSession(state, record)
     case 'result.undeliverable':
-      return markDelivered(state, record.job, record.generation, record.result.state)
+      return keepForPeople(state, record)
     case 'history.compacted':
       return compact(state, record)
     default:
@@ -258,6 +258,14 @@ function markDelivered(state: SessionState, job: string, generation: number, end
   if (!child) return
   child.delivered = true
   child.state = end
+}
+
+/** A result that had come and was not placed is placed no more. */
+function keepForPeople(state: SessionState, { job, generation, result }: Of<'result.undeliverable'>): void {
+  state.mailbox = state.mailbox.filter(
+    ({ message }) => message.kind !== 'result' || message.job !== job || message.generation !== generation,
+  )
+  markDelivered(state, job, generation, result.state)
 }
 
 function findJob(state: SessionState, job: string, generation: number): ChildJob | undefined {

@@ -78,11 +78,12 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       finished,
       send: (text) => (ready ? void ready.then(() => kernel.say(entry, text)) : kernel.say(entry, text)),
       async interrupt() {
-        await ready
+        if (ready) await ready
         await kernel.stopping.interrupt(entry, 'The user stopped this turn.')
       },
       async cancel() {
-        await ready
+        // At once where there is nothing to wait for: an answer that comes after it comes too late.
+        if (ready) await ready
         await cancelRun(kernel, entry)
       },
     }

@@ -6,6 +6,7 @@ import { lastAnswer } from '../session/next-step.ts'
 import type { Kernel } from './kernel.ts'
 import { callResultOf, resultForParent } from './result-for-parent.ts'
 import { openJobs, refOf, type SessionEntry } from './session-entry.ts'
+import { keepUndeliverable } from './undeliverable.ts'
 import { usageOfTree } from './usage.ts'
 
 type EndedHow = { state: Exclude<EndState, 'completed'>; error?: ErrorData }
@@ -49,6 +50,7 @@ export function createFinishing(kernel: Kernel): Finishing {
       turns,
       ...(error && { error: briefError(error) }),
     }
+    keepUndeliverable(kernel, entry)
     kernel.record(entry, [{ type: 'session.ended', generation, result }])
     kernel.deadlines.stop(entry)
     kernel.asks.withdraw(entry)

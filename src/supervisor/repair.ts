@@ -1,10 +1,11 @@
 import type { CallId } from '../core/ids.ts'
 import type { JobResult, JournalRecord, Message } from '../core/records.ts'
-import { deliveryKey, fold } from '../session/fold.ts'
+import { fold } from '../session/fold.ts'
 import { promptMessage } from '../session/handed-context.ts'
 import type { Kernel } from './kernel.ts'
 import { callResultOf } from './result-for-parent.ts'
 import { type ChildEntry, openJobs, refOf, type SessionEntry } from './session-entry.ts'
+import { keepUndeliverable } from './undeliverable.ts'
 
 /**
  * Completes in the journals of a tree what a crash, or the lost end of a journal, has left between two of them. Parents
@@ -66,14 +67,11 @@ function deliveredResult(
 
 /** Under a session that is over nothing goes on. */
 function endOpenJobs(kernel: Kernel, entry: SessionEntry): void {
+  const children = openJobs(entry).flatMap(({ job }) => kernel.entries.get(job as never) ?? [])
+  for (const child of children) endNow(kernel, child, cancelledResult(child))
+  keepUndeliverable(kernel, entry)
   for (const { job, generation } of openJobs(entry)) {
-    if (entry.received.has(deliveryKey(job, generation))) continue
-    const child = kernel.entries.get(job as never)
-    if (child && child.status !== 'ended') {
-      kernel.record(child, [{ type: 'session.ended', generation: child.generation, result: cancelledResult(child) }])
-    }
-    const result = child?.end ?? cancelledResult(child)
-    kernel.record(entry, [{ type: 'result.undeliverable', job, generation, result }])
+    kernel.record(entry, [{ type: 'result.undeliverable', job, generation, result: cancelledResult(undefined) }])
   }
 }
 

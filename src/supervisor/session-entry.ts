@@ -177,6 +177,11 @@ function take(entry: SessionEntry, record: JournalRecord): void {
     case 'result.undeliverable': {
       const child = entry.jobs.get(record.job)
       if (child?.generation === record.generation) child.undeliverable = true
+      for (const [seq, message] of entry.waiting) {
+        if (message.kind === 'result' && message.job === record.job && message.generation === record.generation) {
+          entry.waiting.delete(seq)
+        }
+      }
       markDelivered(entry, { job: record.job, generation: record.generation, state: record.result.state })
       return
     }

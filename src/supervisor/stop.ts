@@ -1,8 +1,9 @@
 import type { JobResult } from '../core/records.ts'
-import { deliveryKey, fold } from '../session/fold.ts'
+import { fold } from '../session/fold.ts'
 import { lastAnswer } from '../session/next-step.ts'
 import type { Kernel } from './kernel.ts'
-import { openJobs, refOf, type SessionEntry } from './session-entry.ts'
+import { refOf, type SessionEntry } from './session-entry.ts'
+import { keepUndeliverable } from './undeliverable.ts'
 import { usageOfTree } from './usage.ts'
 
 /** The ways to stop; none of them starts a turn of a parent. */
@@ -92,7 +93,7 @@ export function createStopping(kernel: Kernel): Stopping {
 
   function closeOne(entry: SessionEntry, deliver: boolean, reason: string): void {
     if (isOver(entry)) return
-    keepUndeliverable(entry)
+    keepUndeliverable(kernel, entry)
     if (entry.seed.parent) endCancelled(entry, reason, deliver)
     else kernel.record(entry, [{ type: 'turn.interrupted', turn: entry.turn, reason }])
   }
@@ -106,15 +107,6 @@ export function createStopping(kernel: Kernel): Stopping {
     kernel.deadlines.stop(entry)
     if (deliver) kernel.finishing.deliver(entry)
     kernel.launching.startNext(entry)
-  }
-
-  /** Results of a stopped session's jobs have no turn to go to: they stay in its journal for people. */
-  function keepUndeliverable(entry: SessionEntry): void {
-    for (const { job, generation } of openJobs(entry)) {
-      const result = kernel.entries.get(job as never)?.end
-      if (!result || entry.received.has(deliveryKey(job, generation))) continue
-      kernel.record(entry, [{ type: 'result.undeliverable', job, generation, result }])
-    }
   }
 
   function moveForeground(entry: SessionEntry): void {
