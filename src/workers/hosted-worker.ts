@@ -2,7 +2,7 @@ import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads'
 import { expose, releaseProxy, wrap } from 'comlink'
 import nodeEndpoint from 'comlink/dist/esm/node-adapter.mjs'
 import { RuntimeError } from '../core/errors.ts'
-import type { WorkerId } from '../core/ids.ts'
+import type { SessionId, WorkerId } from '../core/ids.ts'
 import type { ActivationTask, Fence, LiveBatch, SupervisorApi, WorkerApi } from '../core/messages.ts'
 import { createAboard } from './aboard.ts'
 import { createDrainableEndpoint } from './drainable-endpoint.ts'
@@ -88,7 +88,7 @@ export function startWorker(id: WorkerId, options: HostOptions & ThreadOptions):
     },
     activate: (task) => {
       const { session, epoch } = task
-      return aboard.add({ session, epoch }, (ticket) => wire.remote.activate(task, ticket))
+      return aboard.add({ session, epoch }, (ticket) => wire.remote.activate(task, ticket).catch(explain(session)))
     },
     poke: (fence) => void wire.remote.poke(fence).catch(ignoreDeath),
     cancel: (fence) => void wire.remote.cancel(fence).catch(ignoreDeath),
@@ -172,6 +172,15 @@ function apiFor({ api, onLive }: HostOptions, drain: () => void): SupervisorApi 
       return api.append(request)
     },
   } as SupervisorApi
+}
+
+/** A task is plain data; what else gets into one is our bug, and the platform does not say whose. */
+function explain(session: SessionId): (thrown: unknown) => never {
+  return (thrown) => {
+    if (!(thrown instanceof DOMException) || thrown.name !== 'DataCloneError') throw thrown
+    const message = `The task of session ${session} cannot be sent to a worker: ${thrown.message}`
+    throw new RuntimeError('internal', message, { cause: thrown })
+  }
 }
 
 function ignoreDeath(): void {
