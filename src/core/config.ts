@@ -52,7 +52,7 @@ export const configSchema = z.strictObject({
     .string()
     .optional()
     .describe('provider/name, such as ollama/qwen3:8b; default: the first local model that can call tools'),
-  workers: z.int().min(1).max(64).default(2).describe('Worker threads of the pool'),
+  workers: z.int().min(1).max(64).default(2).describe('Worker threads of the pool at most; it begins with one'),
   workerMemoryMb: z
     .int()
     .min(32)
