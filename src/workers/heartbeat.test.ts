@@ -91,9 +91,9 @@ describe('a worker', () => {
     }
     compute()
     hand.pass(1000, beat)
-    hand.pass(6000, compute)
+    hand.pass(4500, compute)
     expect(worker.killed).toEqual([])
-    hand.pass(15_000)
+    hand.pass(16_000)
     expect(worker.killed).toHaveLength(1)
   })
 

@@ -24,6 +24,8 @@ export type HeartbeatOptions = {
 /** Milliseconds. A blocked loop is found after `blockedMs` and at most two ticks: within 2 s. */
 const tickMs = 200
 const blockedMs = 1500
+/** No step of ours computes for so long: a worker that did, and has not beaten since, is blocked however little it gets. */
+const maxStepCpuMs = 500
 /** On a busy machine a worker is silent because it gets no turn. Then that is no reason to end it, up to this. */
 const starvedMs = 20_000
 /** Our own loop came later than this: it, or the whole program, stood still, and the workers' silence proves nothing. */
@@ -85,8 +87,8 @@ export function createHeartbeat({ clock, workers, maxExternalMb, loadOf = loadOf
   }
 }
 
-/** Neither has it computed for most of its silence, nor waited for something that does not come. */
+/** Neither has it computed for long, nor waited for something that does not come. */
 function isStarved(before: Seen | undefined, now: ThreadLoad | undefined): boolean {
   if (before?.cpuMs === undefined || !now) return false
-  return !before.isWaiting && now.cpuMs - before.cpuMs < blockedMs / 2
+  return !before.isWaiting && now.cpuMs - before.cpuMs < maxStepCpuMs
 }
