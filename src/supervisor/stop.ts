@@ -68,9 +68,9 @@ export function createStopping(kernel: Kernel): Stopping {
       if (entry.worker) kernel.host.cancel(entry.worker, { session: entry.seed.session, epoch: entry.epoch })
       await Promise.race([given, patience()])
       if (entry.status === 'active') fenceOff(entry)
-    } else if (!isOver(entry)) {
-      entry.status = 'idle'
     }
+    // Also when it was handed back as suspended while it was being stopped: nothing would ever wake it.
+    if (!isOver(entry)) entry.status = 'idle'
     await kernel.processes.kill(entry.seed.session)
     // What its worker may still have begun on the way.
     kernel.asks.withdraw(entry)
