@@ -147,7 +147,7 @@ describe('the folder of a command (C24)', () => {
     const world = await createToolWorld()
     mkdirSync(join(world.dir, 'sub'))
     expect((await bash({ command: 'pwd', cwd: 'sub' }, world)).output).toBe(`${world.dir}/sub\n`)
-    expect(world.asked).toEqual([{ key: 'bash', pattern: 'pwd' }])
+    expect(world.asked).toEqual([{ key: 'bash', pattern: 'pwd', cwd: join(world.dir, 'sub') }])
   })
 
   test('that does not exist is an error, and the command does not run elsewhere', async () => {
@@ -162,7 +162,7 @@ describe('the folder of a command (C24)', () => {
   test('outside of the workspace is put to the permissions as such', async () => {
     const world = await createToolWorld()
     await bash({ command: 'pwd', cwd: '/' }, world)
-    expect(world.asked).toEqual([{ key: 'bash', pattern: 'pwd', outside: '/' }])
+    expect(world.asked).toEqual([{ key: 'bash', pattern: 'pwd', cwd: '/', outside: '/' }])
   })
 })
 

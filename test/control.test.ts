@@ -117,7 +117,7 @@ describe('task_cancel', () => {
         },
         {
           when: { depth: 0, turn: 2 },
-          reply: { delayMs: 600, calls: [{ tool: 'task_cancel', args: { job: 'gen-1' } }] },
+          reply: { delayMs: 2500, calls: [{ tool: 'task_cancel', args: { job: 'gen-1' } }] },
         },
         { when: { depth: 0 }, reply: { text: '{{last}}' } },
         {
