@@ -90,6 +90,43 @@ describe('a program killed right after one record', () => {
   })
 })
 
+describe('a program killed while a child comes to a bad end', () => {
+  const send = (args: object) => ({ tool: 'task', args: { agent: 'general', ...args } })
+
+  test('whose turn has failed: it ends as failed, and its parent reads why', async () => {
+    const script = {
+      rules: [
+        { when: { depth: 0, turn: 1 }, reply: { calls: [send({ prompt: 'fail' })] } },
+        { when: { depth: 1 }, reply: { fault: { status: 400, message: 'no such thing' } } },
+        { when: { depth: 0 }, reply: { text: 'it said: {{last}}' } },
+      ],
+    }
+    const place = createChaosPlace({}, script)
+    expect((await place.run({ faultAt: 'turn.failed' })).code).toBe(null)
+    const last = await place.resume()
+    expect(finishedOf(last)).toMatchObject({ status: 'done', jobs: [{ state: 'failed', delivered: true }] })
+    expect(finishedOf(last)?.text).toContain('no such thing')
+    await checkInvariants(place.toCheck(last))
+  })
+
+  test('whose own child was stopped already: it reads so, and goes on', async () => {
+    const script = {
+      rules: [
+        { when: { depth: 0, turn: 1 }, reply: { calls: [send({ prompt: 'middle', timeout_ms: 1500 })] } },
+        { when: { depth: 1, turn: 1 }, reply: { calls: [send({ prompt: 'low' })] } },
+        { when: { depth: 2, turn: 1 }, reply: { calls: [{ tool: 'bash', args: { command: 'sleep 60' } }] } },
+        { when: {}, reply: { text: 'read: {{last}}' } },
+      ],
+    }
+    const place = createChaosPlace({}, script)
+    expect((await place.run({ faultAt: 'result.undeliverable' })).code).toBe(null)
+    const last = await place.resume()
+    // On a slow machine its time is over once more; what it had read is there even so.
+    expect(finishedOf(last)?.text).toContain('read: [The sub-agent was cancelled')
+    await checkInvariants(place.toCheck(last))
+  })
+})
+
 test('a session that is over stays as it is when it is resumed', async () => {
   const place = createChaosPlace({}, stepByStep)
   await expectRecovered(place, await place.run(), answer)
