@@ -54,8 +54,13 @@ function argsOf(state: SessionState, from: number, id: string): unknown {
   return undefined
 }
 
-function doneOf(tool: string, args: unknown, { output }: CallResult): Done {
-  return { tool, key: `${tool} ${canonical(args)} ${output}` }
+/** A call is looked at with each of the next turns. */
+const known = new WeakMap<CallResult, Done>()
+
+function doneOf(tool: string, args: unknown, result: CallResult): Done {
+  const done = known.get(result) ?? { tool, key: `${tool} ${canonical(args)} ${result.output}` }
+  known.set(result, done)
+  return done
 }
 
 /** JSON with sorted keys: the order of arguments makes no other call. */

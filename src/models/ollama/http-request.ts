@@ -1,4 +1,5 @@
 import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http'
+import { urlToHttpOptions } from 'node:url'
 
 /** `signal` must abort with the reason to reject with. */
 export type HttpRequest = {
@@ -44,7 +45,7 @@ async function sendOnce({ url, method, headers, body, signal }: HttpRequest): Pr
   // Encoded once: for its length, and for the socket.
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   return new Promise((resolve, reject) => {
-    const request = send(url, { method, agent, headers: { ...bodyHeaders(bytes), ...headers } })
+    const request = send({ ...targetOf(url), method, agent, headers: { ...bodyHeaders(bytes), ...headers } })
     const stop = () => request.destroy()
     signal.addEventListener('abort', stop, { once: true })
     request.on('response', (response) => {
@@ -61,12 +62,21 @@ async function sendOnce({ url, method, headers, body, signal }: HttpRequest): Pr
   })
 }
 
+/** A program asks few addresses, and each of them often. */
+const targets = new Map<string, RequestOptions>()
+
+function targetOf(url: string): RequestOptions {
+  const target = targets.get(url) ?? urlToHttpOptions(new URL(url))
+  targets.set(url, target)
+  return target
+}
+
 function bodyHeaders(body: Buffer | undefined): Record<string, string | number> {
   if (body === undefined) return {}
   return { 'content-type': 'application/json', 'content-length': body.length }
 }
 
-type Transport = { send(url: string, options: RequestOptions): ClientRequest; agent: Agent }
+type Transport = { send(options: RequestOptions): ClientRequest; agent: Agent }
 
 const plain: Transport = { send: httpRequest, agent: new Agent({ keepAlive: true }) }
 let secure: Promise<Transport> | undefined
