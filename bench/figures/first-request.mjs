@@ -18,10 +18,11 @@ async function tokensOf(size) {
   try {
     const env = { ...place.env, OLLAMA_HOST: server.url }
     await measureNode([benchFile('programs/run-troupe.mjs'), 'ollama/bench', place.dir], { env })
+    const { messages, tools } = JSON.parse((await server.stop()).trim().split('\n').at(-1))
+    const texts = [...messages.map(({ content }) => content), ...tools.map((tool) => JSON.stringify(tool.function))]
+    return Math.ceil(texts.join('').length / charsPerToken)
   } finally {
+    await server.stop()
     place.remove()
   }
-  const { messages, tools } = JSON.parse((await server.stop()).trim().split('\n').at(-1))
-  const texts = [...messages.map(({ content }) => content), ...tools.map((tool) => JSON.stringify(tool.function))]
-  return Math.ceil(texts.join('').length / charsPerToken)
 }

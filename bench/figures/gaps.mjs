@@ -59,9 +59,9 @@ async function gapsOfRun(kind, isNull) {
       const env = { ...place.env, OLLAMA_HOST: server.url }
       await measureNode([benchFile('programs/run-troupe.mjs'), 'ollama/bench', place.dir], { env })
     }
+    return JSON.parse((await server.stop()).trim().split('\n').at(-1)).slice(warmUp)
   } finally {
+    await server.stop()
     place.remove()
   }
-  const printed = await server.stop()
-  return JSON.parse(printed.trim().split('\n').at(-1)).slice(warmUp)
 }
