@@ -105,7 +105,7 @@ function specOf(tool: Tool, { toolset, spawnable }: RegistryRequest): ToolSpec {
   return {
     name: shownName(toolset, tool.name),
     description: tool.name === 'task' ? withAgents(description, spawnable, profile.agentChars) : description,
-    parameters: text ? withTexts(schema, text.parameters) : schema,
+    parameters: text ? withTexts(schema, text) : schema,
   }
 }
 
@@ -140,10 +140,26 @@ function withoutSafeIntegerBounds(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, inner]) => [key, withoutSafeIntegerBounds(inner)]))
 }
 
-function withTexts(schema: JsonSchema, texts: Readonly<Record<string, string>>): JsonSchema {
-  const properties = Object.entries(schema.properties ?? {}).map(([name, property]) => {
-    const { description: _, default: __, ...rest } = property as JsonSchema
-    return [name, texts[name] === undefined ? rest : { ...rest, description: texts[name] }]
+type ShownTexts = { parameters: Readonly<Record<string, string>>; without?: readonly string[] }
+
+/** A schema with texts for some of its parameters and none for the others. Bounds and defaults are left out: a call that breaks one is told. */
+function withTexts(schema: JsonSchema, { parameters, without = [] }: ShownTexts): JsonSchema {
+  const { properties } = schemaWithout(schema, new Set(without)) as { properties?: Record<string, JsonSchema> }
+  const shown = Object.entries(properties ?? {}).map(([name, { description: _, ...rest }]) => {
+    return [name, parameters[name] === undefined ? rest : { ...rest, description: parameters[name] }]
   })
-  return { ...schema, properties: Object.fromEntries(properties) }
+  return { ...schema, properties: Object.fromEntries(shown) }
+}
+
+const bounds = new Set(['minLength', 'minimum', 'default'])
+
+function schemaWithout(value: unknown, names: ReadonlySet<string>): unknown {
+  if (Array.isArray(value)) return value.map((item) => schemaWithout(item, names))
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).flatMap(([key, inner]) => {
+    if (key !== 'properties') return bounds.has(key) ? [] : [[key, schemaWithout(inner, names)]]
+    const kept = Object.entries(inner as object).filter(([name]) => !names.has(name))
+    return [[key, Object.fromEntries(kept.map(([name, property]) => [name, schemaWithout(property, names)]))]]
+  })
+  return Object.fromEntries(entries)
 }

@@ -6,8 +6,10 @@ export type ToolsetProfile = {
   names: Readonly<Record<string, string>>
   /** Canonical names that are not shown, though they may be called. */
   hidden: readonly string[]
-  /** Texts that replace a tool's own. With `parameters`, only those that it describes keep a description. */
-  texts: Readonly<Record<string, { description: string; parameters: Readonly<Record<string, string>> }>>
+  /** Texts that replace a tool's own. With `parameters`, only those that it describes keep a description; those in `without` are not shown, though they may be given. */
+  texts: Readonly<
+    Record<string, { description: string; parameters: Readonly<Record<string, string>>; without?: readonly string[] }>
+  >
   /** Longest description of an agent in the `task` tool, in characters. */
   agentChars: number
   /** Longest output, in characters, before it is shortened. */
@@ -55,7 +57,8 @@ export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
     texts: {
       bash: {
         description: 'Run a shell command. Output ends with the exit code.',
-        parameters: { description: 'What it does, in 5 words' },
+        parameters: {},
+        without: ['description'],
       },
       read: {
         description: 'Read a text file with line numbers, or list a folder.',
@@ -75,7 +78,7 @@ export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
         description: 'Search file contents with a regular expression.',
         parameters: { path: 'File or folder', include: 'Such as *.ts' },
       },
-      todowrite: { description: 'Replace your to-do list.', parameters: {} },
+      todowrite: { description: 'Replace your to-do list.', parameters: {}, without: ['priority'] },
       todoread: { description: 'Show your to-do list.', parameters: {} },
       skill: { description: 'Load the instructions of a skill by name.', parameters: {} },
       update_memory: {
@@ -88,17 +91,20 @@ export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
           prompt: 'Complete instructions',
           background: 'Go on at once; the result comes later by itself',
           job: 'Continue this finished job',
+          context: 'Files to hand over, or job:exp-1',
+          files: 'Globs that it alone may change',
         },
+        without: ['description', 'isolation', 'timeout_ms', 'max_turns'],
       },
-      task_send: { description: 'Send a message to a running sub-agent.', parameters: { job: 'Its alias' } },
+      task_send: { description: 'Send a message to a running sub-agent.', parameters: {} },
       task_wait: { description: 'Wait until a sub-agent ends or time is over.', parameters: {} },
-      task_cancel: { description: 'Stop a sub-agent.', parameters: { job: 'Its alias' } },
+      task_cancel: { description: 'Stop a sub-agent.', parameters: {} },
       read_sub_agent: {
         description: 'Read what a sub-agent did, by pages.',
-        parameters: { job: 'Its alias, such as exp-1' },
+        parameters: { job: 'Such as exp-1' },
       },
     },
-    agentChars: 80,
+    agentChars: 60,
     maxChars: 20_000,
     shorten: 'end',
     grepMatches: 200,
