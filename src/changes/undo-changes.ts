@@ -54,6 +54,8 @@ async function undoOne(path: string, changes: Changes, snapshotDir: string): Pro
   try {
     const now = await loadNow(file)
     if (now?.hash === first.before?.hash) return asBefore
+    const branch = now ? undefined : changes.names.get(last.session)?.branch
+    if (branch) return { why: `its worktree is gone; what was written is on branch ${branch}` }
     if (now?.hash !== last.hash) return { why: now ? 'it was changed afterwards' : 'it was removed afterwards' }
     return await putBack(file, first, now, snapshotDir)
   } catch (thrown) {

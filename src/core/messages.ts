@@ -105,6 +105,8 @@ export type LaunchRequest = Fence & {
   context?: HandedFile[]
   /** Globs that the child claims. */
   claims?: string[]
+  /** Missing: as the agent says. */
+  isolation?: 'worktree'
   timeoutMs?: number
   maxTurns?: number
 }

@@ -71,8 +71,8 @@ export type SessionSeed = {
   worktree?: Worktree
 }
 
-/** Absolute paths. `dir` is the worktree's top, `gitDir` what git keeps of it, `base` the commit that it began from. */
-export type Worktree = { dir: string; gitDir: string; branch: string; base: string }
+/** Absolute paths: `dir` of the worktree's top, `repo` of the git folder that it shares. `base` is the commit from which its branch began. */
+export type Worktree = { dir: string; repo: string; branch: string; base: string }
 
 /** A call as recorded: `id` is ours, `args` as the model gave them, `invalid` the raw text when they were no JSON object. */
 export type RecordedCall = { id: CallId; tool: string; args: Record<string, unknown>; invalid?: string }

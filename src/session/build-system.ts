@@ -19,12 +19,15 @@ export function buildSystem({ seed, memory, skills, contextTokens }: SystemPromp
   return parts.join('\n\n')
 }
 
-function surroundings({ dir, depth }: SessionSeed): string {
+function surroundings({ dir, depth, worktree }: SessionSeed): string {
   const who =
     depth === 0
       ? 'Your final message goes to the user.'
       : 'You are a sub-agent: your final message is all that the agent who sent you gets, so put everything it needs there.'
-  return `Working folder: ${dir}\nPaths are relative to it.\n${who}`
+  const where = worktree
+    ? `It is a git worktree of your own, on branch ${worktree.branch}. What you leave uncommitted is committed there when you are done.\n`
+    : ''
+  return `Working folder: ${dir}\nPaths are relative to it.\n${where}${who}`
 }
 
 function projectTexts({ parts }: ProjectMemory, maxChars: number): string {

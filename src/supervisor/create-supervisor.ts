@@ -28,6 +28,7 @@ import { createStopping } from './stop.ts'
 import { createSupervisorApi } from './supervisor-api.ts'
 import { sweepLeftovers } from './sweep-leftovers.ts'
 import { createWaits } from './waits.ts'
+import { createWorktrees } from './worktrees.ts'
 
 /** A run: a root session at work until nothing under it is open. */
 export type Run = {
@@ -144,6 +145,7 @@ function assemble(options: SupervisorOptions): Kernel {
   kernel.stalls = createStalls(kernel)
   kernel.control = createControl(kernel)
   kernel.claims = createClaims(kernel)
+  kernel.worktrees = createWorktrees(kernel)
   kernel.host = options.createHost({
     api: createSupervisorApi(kernel),
     onLive: (events) => takeLive(kernel, events),

@@ -28,13 +28,27 @@ export function createFinishing(kernel: Kernel): Finishing {
     if (entry.status !== 'idle' || entry.stopping || kernel.closing) return
     if (entry.waiting.size > 0) return kernel.placement.wake(entry)
     if (openJobs(entry).length > 0) return
-    if (entry.seed.parent) finish(entry, { state: 'completed', text: entry.text })
+    if (entry.seed.worktree) void closeThenFinish(entry)
+    else if (entry.seed.parent) finish(entry, { state: 'completed', text: entry.text })
     else kernel.runs.finish(entry, entry.interrupted ? 'interrupted' : 'done')
+  }
+
+  /** What comes for it meanwhile waits, and lets it go on instead. */
+  async function closeThenFinish(entry: SessionEntry): Promise<void> {
+    entry.stopping += 1
+    await kernel.worktrees.close(entry, { completed: true })
+    if (entry.waiting.size > 0 && !kernel.closing) await kernel.worktrees.reopen(entry)
+    entry.stopping -= 1
+    if (entry.status !== 'idle' || entry.stopping > 0 || kernel.closing) return
+    if (entry.waiting.size > 0) kernel.placement.wake(entry)
+    else finish(entry, { state: 'completed', text: entry.text })
   }
 
   async function end(entry: SessionEntry, { state, error }: EndedHow): Promise<void> {
     if (kernel.closing || entry.status === 'ended') return
-    await kernel.stopping.halt(entry, () => {
+    await kernel.stopping.halt(entry, async () => {
+      await kernel.worktrees.close(entry, { completed: false })
+      if (entry.status === 'ended') return
       const text = lastAnswer(fold(kernel.store.read(refOf(entry))))
       finish(entry, { state, text, ...(error && { error }) })
     })
@@ -45,7 +59,7 @@ export function createFinishing(kernel: Kernel): Finishing {
     const { turn: turns, generation } = entry
     const result: JobResult = {
       state,
-      text,
+      text: kernel.worktrees.withNote(entry, text),
       usage: usageOfTree(kernel, entry),
       turns,
       ...(error && { error: briefError(error) }),

@@ -30,6 +30,7 @@ import type { Slots } from './slots.ts'
 import type { Stalls } from './stalls.ts'
 import type { Stopping } from './stop.ts'
 import type { Waits } from './waits.ts'
+import type { Worktrees } from './worktrees.ts'
 
 /** A model ready for use: how to reach it, and how many requests its server takes at once. */
 export type ReadyModel = { spec: ModelSpec; slots: number | null }
@@ -77,6 +78,7 @@ export type Kernel = {
   stalls: Stalls
   control: Control
   claims: Claims
+  worktrees: Worktrees
   closing: boolean
   /** Appends records to a session's journal, then takes them into summary, board and events. */
   record(entry: SessionEntry, bodies: RecordBody[]): JournalRecord[]
@@ -170,6 +172,7 @@ type Parts = Pick<
   | 'stalls'
   | 'control'
   | 'claims'
+  | 'worktrees'
 >
 
 /** An entry made from records that are in the journal already. */

@@ -13,7 +13,7 @@ export type Stopping = {
   /** Stops a session and all under it. The root stays usable; children end as `cancelled`. */
   cancelTree(entry: SessionEntry, reason: string, options?: { deliver?: boolean }): Promise<void>
   /** Takes a session that is about to end from its worker, cancels everything under it, then lets `finish` end it. */
-  halt(entry: SessionEntry, finish: () => void): Promise<void>
+  halt(entry: SessionEntry, finish: () => Promise<void>): Promise<void>
 }
 
 /** How long a worker may take to give a cancelled session back before it is fenced off. */
@@ -39,6 +39,7 @@ export function createStopping(kernel: Kernel): Stopping {
     const tree = kernel.treeOf(entry).filter((one) => !isOver(one))
     await whileEnding(tree, async () => {
       await Promise.all(tree.map(takeBack))
+      await Promise.all(tree.map((one) => kernel.worktrees.close(one, { completed: false })))
       for (const one of tree.toReversed()) closeOne(one, deliver && one === entry, reason)
     })
   }
@@ -99,7 +100,7 @@ export function createStopping(kernel: Kernel): Stopping {
   }
 
   function endCancelled(entry: SessionEntry, reason: string, deliver: boolean): void {
-    const text = lastAnswer(fold(kernel.store.read(refOf(entry))))
+    const text = kernel.worktrees.withNote(entry, lastAnswer(fold(kernel.store.read(refOf(entry)))))
     const { turn: turns, generation } = entry
     const error = { code: 'cancelled', message: reason }
     const result: JobResult = { state: 'cancelled', text, error, usage: usageOfTree(kernel, entry), turns }
@@ -121,7 +122,7 @@ export function createStopping(kernel: Kernel): Stopping {
         const running = kernel.childrenOf(entry).filter((child) => !isOver(child))
         const cancelled = running.map((child) => cancelTree(child, 'The agent that sent it has ended.'))
         await Promise.all([takeBack(entry), ...cancelled])
-        if (!isOver(entry)) finish()
+        if (!isOver(entry)) await finish()
       })
     },
   }

@@ -91,8 +91,7 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
     },
 
     async launch(request) {
-      const prepared = await kernel.launching.prepare(working(request), request)
-      return kernel.launching.launch(working(request), request, prepared)
+      return kernel.launching.launch(() => working(request), request)
     },
 
     ...controlApi(kernel, working),

@@ -49,6 +49,7 @@ export interface ToolServices {
     job?: string
     context?: HandedFile[]
     claims?: string[]
+    isolation?: 'worktree'
     timeoutMs?: number
     maxTurns?: number
   }): Promise<{ refused: string } | { waiting: true } | { launched: { alias: string; notes: string[] } }>

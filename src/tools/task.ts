@@ -23,6 +23,10 @@ export const task = defineTool({
       .array(z.string().min(1))
       .optional()
       .describe('Globs of the files that it alone may change while it works, such as src/auth/**'),
+    isolation: z
+      .enum(['worktree'])
+      .optional()
+      .describe('worktree: it works in a git worktree of its own, from the last commit; its result names the branch'),
     timeout_ms: z.int().min(1).optional().describe('Longest time at work, in milliseconds'),
     max_turns: z.int().min(1).optional().describe('Most turns it may take'),
   }),
@@ -30,7 +34,10 @@ export const task = defineTool({
   effect: 'read',
   permission: ({ agent }) => ({ key: 'task', pattern: agent }),
 
-  async run({ agent, prompt, description, background = false, job, context, files, timeout_ms, max_turns }, world) {
+  async run(
+    { agent, prompt, description, background = false, job, context, files, isolation, timeout_ms, max_turns },
+    world,
+  ) {
     const handed = context?.length ? await loadContext(context, world) : undefined
     const reply = await world.services.launch({
       agent,
@@ -40,6 +47,7 @@ export const task = defineTool({
       job,
       ...(handed && { context: handed.files }),
       ...(files?.length && { claims: files }),
+      ...(isolation && { isolation }),
       timeoutMs: timeout_ms,
       maxTurns: max_turns,
     })
