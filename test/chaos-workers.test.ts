@@ -1,9 +1,9 @@
 import { join } from 'node:path'
-import type { Worker } from 'node:worker_threads'
 import { expect, test } from 'vitest'
 import { chaosAnswer, chaosFiles, chaosScript } from './support/chaos-script.ts'
 import { checkInvariants, describeJournals } from './support/check-invariants.ts'
 import { chanceSeed, createRandom, isLongChaos } from './support/random.ts'
+import { watchThreads } from './support/threads.ts'
 import { createStage, createWorkplace, ofType } from './support/workplace.ts'
 
 const rounds = isLongChaos ? 60 : 6
@@ -43,20 +43,4 @@ async function playRound(seed: number): Promise<number> {
   const tokenFile = join(workplace.dir, 'tokens.txt')
   await checkInvariants({ dataDir: workplace.dataDir, root: 'chaos', jobs: finished.jobs, tokenFile })
   return ofType(events, 'worker.died').length
-}
-
-/** The worker threads that this process starts from now on. */
-function watchThreads() {
-  const alive = new Set<Worker>()
-  const take = (worker: Worker) => {
-    alive.add(worker)
-    worker.once('exit', () => alive.delete(worker))
-  }
-  process.on('worker', take)
-  return {
-    endOne(part: number): void {
-      void [...alive][Math.floor(part * alive.size)]?.terminate()
-    },
-    close: () => void process.off('worker', take),
-  }
 }

@@ -23,7 +23,7 @@ export type Asked = {
   attempt: number
   messages: SentMessage[]
   at: number
-  /** The connection was closed, by whoever. */
+  /** It has been answered to the end, or the connection was closed. */
   closed: Promise<void>
 }
 
@@ -65,7 +65,6 @@ async function readBody(request: IncomingMessage): Promise<string> {
 
 function readAsked(request: IncomingMessage, response: ServerResponse, messages: SentMessage[]): Asked {
   const header = (name: string) => String(request.headers[`x-troupe-${name}`])
-  const { socket } = request
   return {
     agent: header('agent'),
     depth: Number(header('depth')),
@@ -74,11 +73,7 @@ function readAsked(request: IncomingMessage, response: ServerResponse, messages:
     attempt: Number(header('attempt')),
     messages,
     at: performance.now(),
-    closed: new Promise((resolve) => {
-      if (socket.destroyed) resolve()
-      socket.once('close', () => resolve())
-      response.once('close', () => response.writableFinished || resolve())
-    }),
+    closed: new Promise((resolve) => response.once('close', () => resolve())),
   }
 }
 
