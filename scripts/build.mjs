@@ -25,10 +25,11 @@ const entries = {
   'output-schema': 'src/cli/run/output-schema.ts',
   'worker-entry': 'src/workers/worker-entry.ts',
   'process-helper': 'src/supervisor/process-helper.ts',
+  'convert-html': 'src/tools/web/convert-html.ts',
 }
 
 /** What the command line loads only when a command needs it stays a file of its own; of the library it never holds a copy. */
-const loadedLater = ['index', 'output-schema'].map((name) => ({
+const loadedLater = ['index', 'output-schema', 'convert-html'].map((name) => ({
   file: join(root, entries[name]),
   path: `./${name}.js`,
 }))

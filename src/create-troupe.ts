@@ -297,6 +297,7 @@ function settingsOf(
     limits: config.limits,
     budget: config.budget,
     prices: config.prices,
+    fetchHosts: config.webfetch.allowHosts ?? [],
   }
 }
 

@@ -46,6 +46,15 @@ const price = z.strictObject({
   output: z.number().min(0).describe('Per million tokens of output'),
 })
 
+const webfetch = z.strictObject({
+  allowHosts: z
+    .array(z.string().min(1))
+    .optional()
+    .describe(
+      'Hosts of private networks that webfetch may contact, as host or host:port, * for any text; default: none',
+    ),
+})
+
 /** `troupe.yaml` of a project and `config.yaml` of the user. Unknown keys are errors. */
 export const configSchema = z.strictObject({
   model: z
@@ -81,6 +90,7 @@ export const configSchema = z.strictObject({
   limits: limits.default({}).describe('Bounds of each session'),
   budget: budget.default({}).describe('Bounds of a whole run'),
   prices: z.record(z.string(), price).default({}).describe('Prices by model (provider/name)'),
+  webfetch: webfetch.default({}).describe('The tool webfetch'),
   servers: z.record(z.string(), server).default({}).describe('Model servers by provider name'),
 })
 

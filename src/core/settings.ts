@@ -13,6 +13,8 @@ export type RunSettings = {
   /** Set: wildcards removed from every child. Missing: `depthDefaults`, at the deepest level only. */
   denyAtDepth?: string[]
   limits: AgentLimits
+  /** Hosts of private networks that `webfetch` may contact; missing: none. */
+  fetchHosts?: string[]
   /** Bounds of a whole run. */
   budget: { maxTokens?: number; maxCost?: number; maxChildren?: number; timeoutMs?: number }
   /** Per million tokens, by model. */

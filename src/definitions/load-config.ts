@@ -65,6 +65,7 @@ function ignoredText(path: string, worktree: string): string {
 function merged(user: RawConfig, project: RawConfig): RawConfig {
   const both: RawConfig = { ...user, ...project }
   both.limits = { ...user.limits, ...project.limits }
+  both.webfetch = { ...user.webfetch, ...project.webfetch }
   both.servers = mergedServers(user.servers ?? {}, project.servers ?? {})
   both.permission = mergedPermission(user.permission ?? {}, project.permission ?? {})
   if (user.denyAtDepth && project.denyAtDepth)

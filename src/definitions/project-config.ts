@@ -2,7 +2,8 @@ import type { Diagnostic } from '../core/agent.ts'
 import type { RawConfig } from './config-file.ts'
 
 /**
- * A trusted project's configuration without what only the user may decide: where code is sent, and allowing everything.
+ * A trusted project's configuration without what only the user may decide: where code is sent, what of private networks is
+ * fetched, and allowing everything.
  * A server on this machine is nobody else's, so its address counts.
  */
 export function withoutWidening(
@@ -19,6 +20,10 @@ export function withoutWidening(
   const raw: RawConfig = { ...project }
   if (project.servers) raw.servers = ownServers(project.servers, user, leaveOut)
   if (project.permission) raw.permission = narrowPermission(project.permission, leaveOut)
+  if (project.webfetch?.allowHosts) {
+    raw.webfetch = {}
+    leaveOut('webfetch.allowHosts')
+  }
   return { raw, diagnostics }
 }
 

@@ -1,4 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -37,6 +39,14 @@ afterAll(() => rmSync(dirname(contractSkill), { recursive: true }))
 writeFileSync(contractSkill, `---\nname: s\n---\n${manyLines}\n`)
 const skills: SkillDefinition[] = [{ name: 's', description: '', path: contractSkill, source: { kind: 'user' } }]
 
+const website = createServer((request, response) => {
+  response.setHeader('content-type', 'text/plain')
+  response.end(request.url === '/long' ? manyLines : 'A page.')
+})
+await new Promise<void>((resolve) => website.listen(0, '127.0.0.1', resolve))
+afterAll(() => void website.close())
+const site = `http://127.0.0.1:${(website.address() as AddressInfo).port}`
+
 const trials: Record<string, ToolTrial> = {
   bash: {
     args: { command: 'echo hi' },
@@ -67,6 +77,11 @@ const trials: Record<string, ToolTrial> = {
     args: { pattern: 'line' },
     prepare: (world) => world.write('long.txt', manyLines.replaceAll('text', 'text '.repeat(60))),
     long: {},
+  },
+  webfetch: {
+    args: { url: `${site}/page` },
+    options: { fetchHosts: ['127.0.0.1'] },
+    long: { args: { url: `${site}/long` } },
   },
   todowrite: { args: { todos } },
   todoread: { args: {}, options: { todos } },

@@ -12,6 +12,7 @@ import { taskSend } from './task-send.ts'
 import { taskWait } from './task-wait.ts'
 import { todoread, todowrite } from './todo.ts'
 import { updateMemory } from './update-memory.ts'
+import { webfetch } from './webfetch.ts'
 import { write } from './write.ts'
 
 /** Every built-in tool, in the order in which the model sees them. */
@@ -22,6 +23,7 @@ export const allTools: readonly Tool[] = [
   write,
   glob,
   grep,
+  webfetch,
   todowrite,
   todoread,
   task,

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import type { SkillDefinition } from '../core/agent.ts'
 import type { CallId, SessionId } from '../core/ids.ts'
 import type { AgentSummary, HandedFile, ProcessOutcome, TranscriptReply } from '../core/messages.ts'
-import type { AskKind, PermissionRequest } from '../core/permission.ts'
+import type { Action, AskKind, PermissionRequest } from '../core/permission.ts'
 import type { FileTouch, Todo } from '../core/records.ts'
 import type { Workspace } from './workspace.ts'
 
@@ -24,11 +24,15 @@ export type ToolContext = {
   skills: readonly SkillDefinition[]
   /** Absolute path of the project's memory; missing: `.troupe/memory.md` of the workspace. */
   memoryFile?: string
+  /** Hosts of private networks that `webfetch` may contact, with a port or without; `*` is any text. */
+  fetchHosts?: readonly string[]
   spawnable: readonly AgentSummary[]
   /** Longest output, in characters: the toolset's, or less where the model's context is small. */
   maxChars?: number
   /** The name under which the model sees a canonical tool. */
   nameOf(canonical: string): string
+  /** What the permissions say of something further that a call would do; `runTool` puts it there. */
+  judge?(request: PermissionRequest): Action
   /** Whether the permissions let this call show what the request names; `runTool` puts it there. */
   mayRead?(request: PermissionRequest): boolean
   services: ToolServices

@@ -166,11 +166,12 @@ async function act(attempt: Attempt, approved: { basis?: string } | undefined, a
 
 /** A person who approved a search approved what it shows, but for what the rules deny. */
 function contextFor(request: RunToolRequest, asked: boolean): ToolContext {
+  const judge = (wanted: PermissionRequest) => decideOn(request, wanted).action
   const mayRead = (wanted: PermissionRequest) => {
-    const { action } = decideOn(request, wanted)
+    const action = judge(wanted)
     return action === 'allow' || (action === 'ask' && asked)
   }
-  return { ...request.context, mayRead }
+  return { ...request.context, judge, mayRead }
 }
 
 async function resultOf(output: ToolOutput, { request, tool, profile }: Attempt): Promise<CallResult> {

@@ -78,6 +78,10 @@ export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
         description: 'Search file contents with a regular expression.',
         parameters: { path: 'File or folder', include: 'Such as *.ts' },
       },
+      webfetch: {
+        description: 'Get a web page as Markdown.',
+        parameters: { url: 'http or https' },
+      },
       todowrite: { description: 'Replace your to-do list.', parameters: {}, without: ['priority'] },
       todoread: { description: 'Show your to-do list.', parameters: {} },
       skill: { description: 'Load the instructions of a skill by name.', parameters: {} },

@@ -124,6 +124,7 @@ function toolContext(activation: Activation, call: OpenCall, workspace: Workspac
     keepBefore: (path, bytes) => (wroteInTurn(task.state, path) ? undefined : keepSnapshot(task.snapshotDir, bytes)),
     todos: task.state.todos,
     skills: task.skills,
+    fetchHosts: task.settings.fetchHosts ?? [],
     ...(task.memory && { memoryFile: task.memory.file }),
     spawnable: task.spawnable,
     maxChars: roomForText(task.model.profile.contextTokens, toolsets[registry.toolset].maxChars),

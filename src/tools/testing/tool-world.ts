@@ -51,6 +51,7 @@ export type CallOptions = {
   todos?: Todo[]
   tools?: readonly Tool[]
   files?: Record<string, string>
+  fetchHosts?: string[]
   onStart?: () => Promise<void>
 }
 
@@ -105,6 +106,7 @@ export async function createToolWorld(): Promise<ToolWorld> {
           todos: options.todos ?? [],
           skills,
           spawnable,
+          fetchHosts: options.fetchHosts ?? [],
           nameOf: registry.nameOf,
           services: { ...refusingServices, withLock, ...options.services },
         },
