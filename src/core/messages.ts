@@ -126,16 +126,23 @@ export type ProcessRequest = Fence & {
   keepBytes: number
   /** File that takes the whole output once it is longer than what is kept. */
   spillPath: string
+  /** stderr apart from stdout, at the price of their order. */
+  splitStderr?: boolean
 }
 
-/** `output` is stdout and stderr in the order in which they were written; `droppedBytes` between `head` and `tail` are in the spilled file. */
-export type ProcessOutcome = {
+/** What is kept of an output: `droppedBytes` between `head` and `tail` are in the spilled file. */
+export type ProcessOutput = {
   head: string
   tail: string
   totalBytes: number
   droppedBytes: number
   /** There when bytes were dropped and could be stored; `bytes` is less than `totalBytes` where the file was capped. */
   spilled?: { path: string; bytes: number }
+}
+
+/** Its output is stdout and stderr in the order in which they were written, but where `stderr` was split off. */
+export type ProcessOutcome = ProcessOutput & {
+  stderr?: ProcessOutput
   exitCode: number | null
   signal: string | null
   ended: 'exited' | 'timed-out' | 'cancelled' | 'failed'

@@ -1,24 +1,16 @@
 import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { ProcessOutput } from '../core/messages.ts'
 
 /** `keepBytes` of the head and of the tail stay in memory; once there is more, the whole goes to a file of at most `maxSpillBytes`. */
 export type CaptureOptions = { keepBytes: number; spillPath: string; maxSpillBytes: number }
-
-/** `spilled` is there when bytes were dropped and a file has them; its `bytes` are fewer than the total where it was capped. */
-export type Captured = {
-  head: string
-  tail: string
-  totalBytes: number
-  droppedBytes: number
-  spilled?: { path: string; bytes: number }
-}
 
 /** Takes the bytes of one command as they come; memory is bounded whatever they are. */
 export interface CapturedOutput {
   /** Copies what it keeps: the buffer may be used again. */
   write(chunk: Buffer): void
   /** Closes the file. The texts are valid UTF-8, no character is cut in two. */
-  finish(): Captured
+  finish(): ProcessOutput
 }
 
 /** Close it with `finish`. The file is written synchronously: a command faster than the disk waits for it. */
@@ -47,7 +39,7 @@ export function createCapturedOutput({ keepBytes, spillPath, maxSpillBytes }: Ca
   }
 }
 
-function decode(head: Buffer, tail: Buffer, totalBytes: number): Captured {
+function decode(head: Buffer, tail: Buffer, totalBytes: number): ProcessOutput {
   if (totalBytes === head.length + tail.length) {
     return { head: Buffer.concat([head, tail]).toString('utf8'), tail: '', totalBytes, droppedBytes: 0 }
   }

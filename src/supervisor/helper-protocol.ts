@@ -8,6 +8,7 @@ export type ToolCommand = {
   env: Record<string, string>
   keepBytes: number
   spillPath: string
+  splitStderr?: boolean
   /** Value that marks the command's processes. */
   mark: string
 }

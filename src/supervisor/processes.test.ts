@@ -57,6 +57,23 @@ describe('a command that ends by itself', () => {
     expect(head).toBe(Array.from({ length: 50 }, (_, i) => `o${i}\ne${i}\n`).join(''))
   })
 
+  test('gives stderr apart when asked to, both of them bounded', async () => {
+    const outcome = await run('echo out; echo err >&2; echo more > /dev/stderr; exit 3', { splitStderr: true })
+    expect(outcome).toMatchObject({ head: 'out\n', stderr: { head: 'err\nmore\n', droppedBytes: 0 }, exitCode: 3 })
+    const long = await run('seq 1 10000 >&2; echo out', { splitStderr: true })
+    expect(long).toMatchObject({ head: 'out\n', totalBytes: 4, stderr: { totalBytes: 48_894 } })
+    expect(long.stderr!.tail).toMatch(/\n10000\n$/)
+    expect(readFileSync(long.stderr!.spilled!.path, 'utf8').split('\n')).toHaveLength(10_001)
+  })
+
+  test.skipIf(!hasProc)('leaves no core dumps, and has an end to its processes', async () => {
+    const { head } = await run('cat /proc/self/limits')
+    expect(head).toMatch(/^Max core file size +0 /m)
+    const [, most] = /^Max processes +(\d+)/m.exec(head) ?? []
+    expect(Number(most)).toBeGreaterThan(100)
+    expect(Number(most)).toBeLessThan(200_000)
+  })
+
   test('can write to /dev/stderr and /dev/stdout, as it could on a terminal', async () => {
     expect(await run('echo a > /dev/stderr; echo b > /dev/stdout')).toMatchObject({ head: 'a\nb\n', exitCode: 0 })
   })

@@ -15,24 +15,39 @@ const direct = ['-c', '--']
 // Without a pipe of ours stderr joins stdout in the shell; the command travels as an argument, so nothing is quoted.
 const merging = ['-c', 'exec 2>&1; exec /bin/sh -c -- "$0"']
 
-/** Takes over the pipe, if there is one. Rejects when the command cannot be started; `explainStart` says why. */
-export async function spawnShell(
-  request: ToolCommand,
-  pipe: PipePair | undefined,
-  onData: (chunk: Buffer) => void,
-): Promise<RunningShell> {
+/** Where an output goes: through a pipe of ours, or through a socket of Node's where there is none. */
+export type Channel = { pipe: PipePair | undefined; onData(chunk: Buffer): void }
+
+/**
+ * Takes over the pipes. One channel takes stdout and stderr in true order; with two, the second takes stderr. Rejects when
+ * the command cannot be started; `explainStart` says why.
+ */
+export async function spawnShell(request: ToolCommand, channels: readonly Channel[]): Promise<RunningShell> {
+  const pipes = channels.flatMap(({ pipe }) => pipe ?? [])
   try {
     const startedAt = performance.now()
-    const child = start(request, pipe)
+    const child = start(request, channels)
     const exited = exitOf(child)
     await hasStarted(child)
-    const reading = pipe === undefined ? readSocket(child.stdout!, onData) : readPipe(pipe.read, onData)
-    return { pid: child.pid!, startedAt, exited, reading }
+    const sockets = [child.stdout, child.stderr]
+    const readings = channels.map(({ pipe, onData }, n) =>
+      pipe === undefined ? readSocket(sockets[n]!, onData) : readPipe(pipe.read, onData),
+    )
+    return { pid: child.pid!, startedAt, exited, reading: together(readings) }
   } catch (error) {
-    if (pipe !== undefined) closeSync(pipe.read)
+    for (const pipe of pipes) closeSync(pipe.read)
     throw error
   } finally {
-    if (pipe !== undefined) closeSync(pipe.write)
+    for (const pipe of pipes) closeSync(pipe.write)
+  }
+}
+
+function together(readings: readonly PipeReading[]): PipeReading {
+  return {
+    ended: Promise.all(readings.map(({ ended }) => ended)).then(() => undefined),
+    destroy: () => {
+      for (const reading of readings) reading.destroy()
+    },
   }
 }
 
@@ -47,15 +62,16 @@ export function explainStart({ command, cwd }: ToolCommand, error: unknown): str
   return `The command could not be started: ${messageOf(error)}`
 }
 
-function start({ command, cwd, env, mark }: ToolCommand, pipe: PipePair | undefined): ChildProcess {
+function start({ command, cwd, env, mark }: ToolCommand, channels: readonly Channel[]): ChildProcess {
   // A missing folder would be reported as a missing /bin/sh.
   if (!isFolder(cwd)) throw new Error('no such folder')
   const marks = addMark(process.env[markerName], mark)
   const options = { cwd, env: { ...env, PWD: cwd, [markerName]: marks }, detached: true }
-  if (pipe === undefined) {
+  const [out, errors] = channels.map(({ pipe }) => pipe?.write ?? ('pipe' as const))
+  if (out === 'pipe' && errors === undefined) {
     return spawn('/bin/sh', [...merging, command], { ...options, stdio: ['ignore', 'pipe', 'ignore'] })
   }
-  return spawn('/bin/sh', [...direct, command], { ...options, stdio: ['ignore', pipe.write, pipe.write] })
+  return spawn('/bin/sh', [...direct, command], { ...options, stdio: ['ignore', out!, errors ?? out!] })
 }
 
 function hasStarted(child: ChildProcess): Promise<void> {

@@ -4,7 +4,7 @@ import { type CapturedOutput, createCapturedOutput } from './captured-output.ts'
 import type { ToolCommand } from './helper-protocol.ts'
 import { closePair, type PipePool } from './output-pipe.ts'
 import { endProcesses, findCommand, type LiveProcess } from './process-tree.ts'
-import { type Exit, explainStart, type RunningShell, spawnShell } from './spawn-shell.ts'
+import { type Channel, type Exit, explainStart, type RunningShell, spawnShell } from './spawn-shell.ts'
 
 /** How long the output may go on after the shell's exit. */
 const drainMs = 250
@@ -27,7 +27,7 @@ export type ToolHost = { pipes: PipePool; graceMs: number; onStarted(pid: number
 type Stop = { why: 'timed-out' | 'cancelled'; graceMs: number }
 type End = Exit & Pick<ProcessOutcome, 'ended' | 'leftRunning' | 'error'>
 
-/** Runs `sh -c command` in a session of its own: no terminal, no input, stdout and stderr in one pipe. */
+/** Runs `sh -c command` in a session of its own: no terminal, no input, stdout and stderr in one pipe unless split. */
 export function startToolProcess(request: ToolCommand, host: ToolHost): ToolProcess {
   let stop: (stop: Stop) => void = () => {}
   const stopped = new Promise<Stop>((resolve) => {
@@ -43,26 +43,32 @@ export function startToolProcess(request: ToolCommand, host: ToolHost): ToolProc
 
 async function capture(request: ToolCommand, host: ToolHost, stopped: Promise<Stop>): Promise<ProcessOutcome> {
   const startedAt = performance.now()
-  const output = createCapturedOutput({ ...request, maxSpillBytes })
-  const end = await run(request, host, output, stopped).catch((error: unknown) =>
+  const { keepBytes, spillPath, splitStderr } = request
+  const paths = splitStderr ? [spillPath, spillPath.replace(/(\.txt)?$/, '.stderr.txt')] : [spillPath]
+  const outputs = paths.map((path) => createCapturedOutput({ keepBytes, spillPath: path, maxSpillBytes }))
+  const end = await run(request, host, outputs, stopped).catch((error: unknown) =>
     noEnd('failed', explainStart(request, error)),
   )
-  return { ...output.finish(), ...end, durationMs: Math.round(performance.now() - startedAt) }
+  const [output, stderr] = outputs.map((captured) => captured.finish())
+  const durationMs = Math.round(performance.now() - startedAt)
+  return { ...output!, ...(stderr && { stderr }), ...end, durationMs }
 }
 
+/** The first output takes stdout, and stderr unless there is a second. */
 async function run(
   request: ToolCommand,
   { pipes, onStarted }: ToolHost,
-  output: CapturedOutput,
+  outputs: readonly CapturedOutput[],
   stopped: Promise<Stop>,
 ): Promise<End> {
-  const pipe = await pipes.take()
+  const channels: Channel[] = []
+  for (const output of outputs) channels.push({ pipe: await pipes.take(), onData: (chunk) => output.write(chunk) })
   const early = await Promise.race([stopped, undefined])
   if (early !== undefined) {
-    if (pipe !== undefined) closePair(pipe)
+    for (const { pipe } of channels) if (pipe !== undefined) closePair(pipe)
     return noEnd(early.why)
   }
-  const shell = await spawnShell(request, pipe, (chunk) => output.write(chunk))
+  const shell = await spawnShell(request, channels)
   onStarted(shell.pid)
   try {
     const stop = await Promise.race([shell.exited.then(() => undefined), stopped])

@@ -59,9 +59,26 @@ describe('what the model sees of a command', () => {
 
   test('of long output in the compact toolset is its head, and still how it ended', () => {
     const parts = { head: long('h'), tail: long('t'), totalBytes: 200_000, droppedBytes: 120_000 }
-    expect(textOf(parts, 'compact')).toMatch(/^h+\.\.\.\[truncated\]$/)
+    expect(textOf(parts, 'compact')).toMatch(/^h+\.\.\.\[truncated\]\n\[exit code: 0\]$/)
     const text = textOf({ ...parts, exitCode: 1 }, 'compact')
     expect(text).toMatch(/^h+\.\.\.\[truncated\]\n\[exit code: 1\]$/)
     expect(text.length).toBe(20_000)
+  })
+
+  test('has in the compact toolset a section of errors, and always the exit code as its last line', () => {
+    const stderr = { head: 'bad\n', tail: '', totalBytes: 4, droppedBytes: 0 }
+    expect(textOf({ head: 'out\n', stderr, exitCode: 2 }, 'compact')).toBe('out\n[stderr]\nbad\n[exit code: 2]')
+    expect(textOf({ head: 'out', exitCode: 0 }, 'compact')).toBe('out\n[exit code: 0]')
+    expect(textOf({ stderr }, 'compact')).toBe('[stderr]\nbad\n[exit code: 0]')
+    expect(textOf({}, 'compact')).toBe('(no output)\n[exit code: 0]')
+    expect(textOf({ ended: 'timed-out', exitCode: null, stderr }, 'compact')).toMatch(/^\[stderr\]\nbad\n\[timed out/)
+  })
+
+  test('of long errors keeps their end, whatever else there is', () => {
+    const stderr = { head: long('e'), tail: `${long('f')}last`, totalBytes: 200_000, droppedBytes: 120_000 }
+    const text = textOf({ head: long('h'), stderr, exitCode: 1 }, 'compact')
+    expect(text).toMatch(/^h+\.\.\.\[truncated\]\n\[stderr\]\n\.\.\.\[truncated\]\nf+last\n\[exit code: 1\]$/)
+    expect(text.length).toBeLessThanOrEqual(20_000)
+    expect(text.length).toBeGreaterThan(19_900)
   })
 })

@@ -1,5 +1,5 @@
 import { constants } from 'node:os'
-import type { ProcessOutcome } from '../core/messages.ts'
+import type { ProcessOutcome, ProcessOutput } from '../core/messages.ts'
 import type { Toolset } from './define-tool.ts'
 import { count, headOf, tailOf } from './text.ts'
 import { toolsets } from './toolsets.ts'
@@ -9,21 +9,43 @@ export function shellText(
   outcome: ProcessOutcome,
   { timeoutMs, toolset }: { timeoutMs: number; toolset: Toolset },
 ): string {
-  const notes = notesOf(outcome, timeoutMs)
-  const text = outcome.droppedBytes > 0 ? cutText(outcome, toolset, notes) : outcome.head + outcome.tail
-  if (outcome.ended === 'failed' && text === '') return outcome.error ?? 'The command failed to run.'
-  if (notes === '') return text || '(no output)'
-  return `${text || '(no output)'}${text.endsWith('\n') ? '' : '\n'}${notes}`
+  const { sectionsOutput, maxChars, shorten } = toolsets[toolset]
+  const notes = notesOf(outcome, timeoutMs, sectionsOutput)
+  const errors = outcome.stderr === undefined ? '' : stderrSection(outcome.stderr, Math.floor(maxChars / 4))
+  const below = [errors, notes].filter((part) => part !== '').join('\n')
+  const text = outcome.droppedBytes > 0 ? cutText(outcome, shorten, maxChars - below.length - 1) : whole(outcome)
+  if (outcome.ended === 'failed' && text === '' && errors === '') return outcome.error ?? 'The command failed to run.'
+  if (below === '') return text || '(no output)'
+  if (text === '') return errors === '' ? `(no output)\n${below}` : below
+  return shorten === 'end' ? `${cutEnd(text, maxChars - below.length - 1)}\n${below}` : `${withBreak(text)}${below}`
+}
+
+function whole({ head, tail }: ProcessOutput): string {
+  return head + tail
+}
+
+function withBreak(text: string): string {
+  return text.endsWith('\n') ? text : `${text}\n`
+}
+
+const cutMark = '...[truncated]'
+
+function cutEnd(text: string, maxChars: number): string {
+  const shown = text.replace(/\n$/, '')
+  return shown.length <= maxChars ? shown : headOf(shown, maxChars - cutMark.length) + cutMark
+}
+
+/** Its end, where errors are told. */
+function stderrSection(output: ProcessOutput, maxChars: number): string {
+  const text = whole(output).replace(/\n$/, '')
+  if (text === '') return ''
+  const isWhole = output.droppedBytes === 0 && text.length <= maxChars
+  return `[stderr]\n${isWhole ? text : `${cutMark}\n${tailOf(text, maxChars - cutMark.length)}`}`
 }
 
 /** Output of which only head and tail have come: the rest was too long to keep. */
-function cutText(outcome: ProcessOutcome, toolset: Toolset, notes: string): string {
-  const { maxChars, shorten } = toolsets[toolset]
-  const room = maxChars - notes.length - 1
-  if (shorten === 'end') {
-    const mark = '...[truncated]'
-    return headOf(outcome.head, room - mark.length) + mark
-  }
+function cutText(outcome: ProcessOutput, shorten: 'middle' | 'end', room: number): string {
+  if (shorten === 'end') return headOf(outcome.head, room - cutMark.length) + cutMark
   const half = Math.floor((room - markOf(outcome, outcome.totalBytes).length - 2) / 2)
   const head = headOf(outcome.head, half)
   const tail = tailOf(outcome.tail, half)
@@ -31,19 +53,19 @@ function cutText(outcome: ProcessOutcome, toolset: Toolset, notes: string): stri
   return `${head}\n${markOf(outcome, dropped)}\n${tail}`
 }
 
-function markOf({ spilled, totalBytes }: ProcessOutcome, dropped: number): string {
+function markOf({ spilled, totalBytes }: ProcessOutput, dropped: number): string {
   if (spilled === undefined) return `... [${dropped} bytes truncated; the rest could not be stored ] ...`
   const extent = spilled.bytes < totalBytes ? `first ${spilled.bytes} bytes` : 'full output'
   return `... [${dropped} bytes truncated; ${extent}: ${spilled.path} ] ...`
 }
 
-function notesOf(outcome: ProcessOutcome, timeoutMs: number): string {
+function notesOf(outcome: ProcessOutcome, timeoutMs: number, tellsSuccess: boolean): string {
   const { leftRunning, error } = outcome
   const notes = [
     error,
     leftRunning > 0 &&
       `${count(leftRunning, 'background process', 'background processes')} left running ${leftRunning === 1 ? 'was' : 'were'} ended`,
-    ...endOf(outcome, timeoutMs),
+    ...endOf(outcome, timeoutMs, tellsSuccess),
   ]
   return notes
     .filter((note) => note !== undefined && note !== false)
@@ -51,7 +73,7 @@ function notesOf(outcome: ProcessOutcome, timeoutMs: number): string {
     .join('\n')
 }
 
-function endOf({ ended, exitCode, signal }: ProcessOutcome, timeoutMs: number): string[] {
+function endOf({ ended, exitCode, signal }: ProcessOutcome, timeoutMs: number, tellsSuccess: boolean): string[] {
   switch (ended) {
     case 'timed-out':
       return [`timed out after ${timeoutMs} ms; output so far is above`]
@@ -61,7 +83,8 @@ function endOf({ ended, exitCode, signal }: ProcessOutcome, timeoutMs: number): 
       return []
     case 'exited':
       if (signal !== null) return [`killed by signal ${signal}`]
-      return exitCode === 0 || exitCode === null ? [] : [...hintOf(exitCode), `exit code: ${exitCode}`]
+      if (exitCode === null || (exitCode === 0 && !tellsSuccess)) return []
+      return [...hintOf(exitCode), `exit code: ${exitCode}`]
   }
 }
 

@@ -3,10 +3,10 @@ import { RuntimeError } from '../core/errors.ts'
 import { shellText } from './bash-text.ts'
 import { defineTool } from './define-tool.ts'
 import { headOf } from './text.ts'
+import { toolsets } from './toolsets.ts'
 import type { ResolvedPath, Workspace } from './workspace.ts'
 
-const defaultTimeoutMs = 120_000
-const maxTimeoutMs = 600_000
+const { usual, most } = toolsets.full.commandMs
 const maxTitleChars = 100
 
 /** Runs a shell command to its end and returns what it printed; nothing that it started goes on afterwards. */
@@ -16,11 +16,7 @@ export const bash = defineTool({
     'Run a command with `sh -c` in the workspace and return its output, stdout and stderr in true order. There is no input and no terminal: pass flags that avoid questions. Background processes are ended with the command. To read, search and edit files use the tools made for it.',
   input: z.object({
     command: z.string().min(1).describe('Command for sh'),
-    timeout_ms: z
-      .number()
-      .min(1)
-      .default(defaultTimeoutMs)
-      .describe(`Time limit in milliseconds, at most ${maxTimeoutMs}`),
+    timeout_ms: z.number().min(1).optional().describe(`Time limit in milliseconds; default ${usual}, at most ${most}`),
     cwd: z.string().optional().describe('Folder to run in, relative to the workspace'),
     description: z.string().optional().describe('What the command does, in 5 to 10 words'),
   }),
@@ -40,9 +36,10 @@ export const bash = defineTool({
 
   async run(input, { workspace, signal, services, toolset }) {
     const cwd = folderOf(workspace, input.cwd).path
-    const timeoutMs = Math.min(input.timeout_ms, maxTimeoutMs)
+    const { commandMs, sectionsOutput: splitStderr } = toolsets[toolset]
+    const timeoutMs = Math.min(input.timeout_ms ?? commandMs.usual, commandMs.most)
     signal.throwIfAborted()
-    const outcome = await services.runProcess({ command: input.command, cwd, timeoutMs, signal })
+    const outcome = await services.runProcess({ command: input.command, cwd, timeoutMs, splitStderr, signal })
     // Cancelled by us: by now the processes are gone.
     if (outcome.ended === 'cancelled') signal.throwIfAborted()
     const { exitCode, signal: killedBy, durationMs, spilled } = outcome

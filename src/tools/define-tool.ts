@@ -43,7 +43,13 @@ export interface ToolServices {
   claimAgainst(path: string): Promise<string | undefined>
   /** Runs `work` while holding the lock on an absolute path, across all threads. */
   withLock<T>(path: string, work: () => Promise<T>): Promise<T>
-  runProcess(request: { command: string; cwd: string; timeoutMs: number; signal: AbortSignal }): Promise<ProcessOutcome>
+  runProcess(request: {
+    command: string
+    cwd: string
+    timeoutMs: number
+    splitStderr: boolean
+    signal: AbortSignal
+  }): Promise<ProcessOutcome>
   /** Starts a child. `waiting`: its end answers the call. */
   launch(request: {
     agent: string

@@ -16,6 +16,10 @@ export type ToolsetProfile = {
   maxChars: number
   /** `middle`: head and tail stay around a marker that names the file with the whole; `end`: a plain `...[truncated]`. */
   shorten: 'middle' | 'end'
+  /** Time limits of a command in milliseconds: one that names none, and the longest. */
+  commandMs: { usual: number; most: number }
+  /** Whether a command's stderr comes as a section of its own, and its exit code always as the last line. */
+  sectionsOutput: boolean
   grepMatches: number
   /** Whether lines found are shown without the blanks around them. */
   grepTrims: boolean
@@ -36,6 +40,8 @@ export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
     agentChars: 240,
     maxChars: 30_000,
     shorten: 'middle',
+    commandMs: { usual: 120_000, most: 600_000 },
+    sectionsOutput: false,
     grepMatches: 100,
     grepTrims: false,
     globFiles: 100,
@@ -56,7 +62,7 @@ export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
     hidden: ['todoread'],
     texts: {
       bash: {
-        description: 'Run a shell command. Output ends with the exit code.',
+        description: 'Run a shell command, at most 30 s. Output ends with the exit code.',
         parameters: {},
         without: ['description'],
       },
@@ -111,6 +117,8 @@ export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
     agentChars: 60,
     maxChars: 20_000,
     shorten: 'end',
+    commandMs: { usual: 30_000, most: 30_000 },
+    sectionsOutput: true,
     grepMatches: 200,
     grepTrims: true,
     globFiles: 100,

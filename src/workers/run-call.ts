@@ -151,14 +151,14 @@ function createServices(activation: Activation, call: OpenCall): ToolServices {
         await api.unlock({ ...fence, path })
       }
     },
-    async runProcess({ command, cwd, timeoutMs, signal }) {
+    async runProcess({ signal, ...command }) {
       const cancel = () => void api.killProcess({ ...fence, call: call.id }).catch(() => undefined)
       signal.addEventListener('abort', cancel, { once: true })
       try {
-        const env = { ...toolEnvironment(), PWD: cwd }
+        const env = { ...toolEnvironment(), PWD: command.cwd }
         const spillPath = join(task.outputDir, `${call.id}.txt`)
         const keepBytes = toolsets[registry.toolset].maxChars / 2
-        return await api.runProcess({ ...fence, call: call.id, command, cwd, timeoutMs, env, keepBytes, spillPath })
+        return await api.runProcess({ ...fence, call: call.id, ...command, env, keepBytes, spillPath })
       } finally {
         signal.removeEventListener('abort', cancel)
       }
