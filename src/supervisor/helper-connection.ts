@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { RuntimeError } from '../core/errors.ts'
+import { commandLimits } from './command-limits.ts'
 import { createLineSplitter, type HelperReply, type HelperRequest } from './helper-protocol.ts'
 import { markerName } from './tool-marker.ts'
 
@@ -26,7 +27,8 @@ export function connectHelper(helperPath: string, onReply: (reply: HelperReply) 
   if (!existsSync(helperPath)) {
     throw new RuntimeError('helper-missing', `${helperPath} is missing: build the program again (npm run build).`)
   }
-  const child = spawn(process.execPath, [...flags, helperPath], {
+  const start = `${commandLimits()}exec "$0" "$@"`
+  const child = spawn('/bin/sh', ['-c', start, process.execPath, ...flags, helperPath], {
     cwd: '/',
     env: helperEnvironment(),
     detached: true,
