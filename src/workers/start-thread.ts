@@ -41,6 +41,8 @@ export function startThread(ports: WorkerPorts, { memoryMb, workerFile }: Thread
     // The default, 'sync', freezes the event loop of a worker that has no piscina task.
     atomics: 'disabled',
     env: { ...process.env },
+    // Flags of the program, such as --input-type, can keep a worker from starting.
+    execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: memoryMb },
   })
   // Told by the thread's own events.
