@@ -23,13 +23,16 @@ export type ErrorData = {
   cause?: ErrorData
 }
 
+/** Causes can go round in a circle. */
+const maxCauses = 8
+
 /** Never throws, whatever was thrown: functions and cycles among the fields are left out. */
-export function toErrorData(thrown: unknown): ErrorData {
+export function toErrorData(thrown: unknown, depth = 0): ErrorData {
   if (!(thrown instanceof Error)) return { code: 'internal', message: describe(thrown) }
   const data: ErrorData = { code: codeOf(thrown), message: thrown.message, name: thrown.name, stack: thrown.stack }
   const fields = cloneableFields(thrown)
   if (Object.keys(fields).length > 0) data.fields = fields
-  if (thrown.cause !== undefined && thrown.cause !== thrown) data.cause = toErrorData(thrown.cause)
+  if (thrown.cause !== undefined && depth < maxCauses) data.cause = toErrorData(thrown.cause, depth + 1)
   return data
 }
 
