@@ -72,6 +72,11 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     const asked = request.limits?.timeoutMs ?? settings.budget.timeoutMs
     const timeoutMs = asked ?? entry.seed.agent.limits.timeoutMs ?? settings.limits.timeoutMs
     if (timeoutMs) kernel.deadlines.start(entry, timeoutMs)
+    // Whoever stops a run that is over must not stop what its session does next.
+    let isOver = false
+    void finished.then(() => {
+      isOver = true
+    })
     const ready = restored ? goOn(kernel, entry) : undefined
     if (!restored) begin(kernel, entry)
     return {
@@ -80,12 +85,13 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       send: (text) => (ready ? void ready.then(() => kernel.say(entry, text)) : kernel.say(entry, text)),
       async interrupt() {
         if (ready) await ready
+        if (isOver) return
         await kernel.stopping.interrupt(entry, 'The user stopped this turn.')
       },
       async cancel() {
         // At once where there is nothing to wait for: an answer that comes after it comes too late.
         if (ready) await ready
-        await cancelRun(kernel, entry)
+        if (!isOver) await cancelRun(kernel, entry)
       },
     }
   }
