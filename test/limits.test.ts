@@ -62,8 +62,8 @@ describe('a limit', () => {
       rules: [
         { when: { agent: 'lead', turn: 1 }, reply: { ...many(3), usage: { input: 10, output: 10 } } },
         { when: { agent: 'explorer', turn: '<50' }, reply: { ...looking(), usage: { input: 900, output: 100 } } },
-        { when: { agent: 'lead', results: 3 }, reply: { text: 'all {{results}}' } },
-        { when: {}, reply: { text: 'end' } },
+        { when: { agent: 'lead', results: 3 }, reply: { text: 'all {{results}}', usage: { input: 10, output: 10 } } },
+        { when: {}, reply: { text: 'end', usage: { input: 10, output: 10 } } },
       ],
     }
     const { play } = await createStage(createWorkplace(), script, { config: { budget: { maxTokens: 6000 } } })
