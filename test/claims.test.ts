@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { PermissionAsk } from '../src/index.ts'
+import { overhear } from './support/overheard.ts'
 import { createStage, createWorkplace, ofType } from './support/workplace.ts'
 
 const task = (prompt: string, more: object = {}) => ({ tool: 'task', args: { agent: 'general', prompt, ...more } })
@@ -29,8 +30,12 @@ describe('a claim of a running job', () => {
         ...slow('first'),
       ],
     }
-    const { play, events } = await createStage(createWorkplace(), script)
+    const workplace = createWorkplace()
+    const { requests, options } = await overhear(workplace, script)
+    const { play, events } = await createStage(workplace, script, options)
     await play('go')
+    const board = requests.filter(({ agent }) => agent === 'lead')[1]?.board
+    expect(board).toContain('gen-1 (general) running, in the background: first; it alone may write src/auth/**')
     const said = ofType(events, 'message.added').map(({ text }) => text)
     expect(
       said.some((text) => /"src\/auth\/login.ts" overlaps with "src\/auth\/\*\*", which gen-1 \(general\)/.test(text)),

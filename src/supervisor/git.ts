@@ -7,6 +7,8 @@ export type GitOutcome = { code: number; stdout: string; stderr: string }
 
 export type GitOptions = {
   cwd: string
+  /** Another folder, besides `cwd`, in which agents may write: no git is taken from it. */
+  workspace?: string
   /** Besides ours. */
   env?: Record<string, string>
   timeoutMs?: number
@@ -25,8 +27,11 @@ const quiet = [
 ]
 
 /** Runs git; a failure is an outcome, not an error. Throws `no-git` where there is none outside of the workspace. */
-export function runGit(args: string[], { cwd, env, timeoutMs: limit = timeoutMs }: GitOptions): Promise<GitOutcome> {
-  const file = findGit(process.env.PATH ?? '', cwd)
+export function runGit(
+  args: string[],
+  { cwd, workspace = cwd, env, timeoutMs: limit = timeoutMs }: GitOptions,
+): Promise<GitOutcome> {
+  const file = findGit(process.env.PATH ?? '', [cwd, workspace])
   const all = [...quiet.flatMap((setting) => ['-c', setting]), ...args]
   const options = { cwd, env: { ...gitEnvironment(), ...env }, timeout: limit, maxBuffer: maxOutputBytes } as const
   return new Promise((resolve) => {
@@ -47,11 +52,12 @@ export async function git(args: string[], options: GitOptions): Promise<string> 
 }
 
 /** The git of the PATH, never one that lies where agents may write. */
-function findGit(path: string, workspace: string): string {
+function findGit(path: string, workspaces: string[]): string {
+  const isOurs = (file: string) => workspaces.some((folder) => isInside(file, folder))
   for (const folder of path.split(delimiter)) {
     if (!isAbsolute(folder)) continue
     const file = join(folder, 'git')
-    if (isProgram(file) && !isInside(realpathSync(file), workspace) && !isInside(file, workspace)) return file
+    if (isProgram(file) && !isOurs(file) && !isOurs(realpathSync(file))) return file
   }
   throw new RuntimeError('no-git', 'There is no git on the PATH. Install it, or do without isolation: worktree.')
 }

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { messageOf, RuntimeError } from '../core/errors.ts'
 import type { Worktree } from '../core/records.ts'
-import { type GitOutcome, git, runGit } from './git.ts'
+import { type GitOptions, type GitOutcome, git, runGit } from './git.ts'
 
 /** Where the parent works: its folder's top, and the git folder where that is known. */
 export type ParentPlace = { dir: string; worktree?: Worktree }
@@ -54,18 +54,21 @@ export function gitDirOf({ repo, dir }: Pick<Worktree, 'repo' | 'dir'>): string 
   throw new RuntimeError('no-worktree', `git knows of no worktree in ${dir}.`)
 }
 
-function inWorktree(worktree: Worktree): { place: string[]; cwd: string } {
-  return { place: [`--git-dir=${gitDirOf(worktree)}`, `--work-tree=${worktree.dir}`], cwd: worktree.dir }
+function inWorktree(worktree: Worktree): { place: string[]; at: GitOptions } {
+  return {
+    place: [`--git-dir=${gitDirOf(worktree)}`, `--work-tree=${worktree.dir}`],
+    at: { cwd: worktree.dir, workspace: dirname(worktree.repo) },
+  }
 }
 
 /** Returns what stood in the way, in words. */
 async function commitAll(worktree: Worktree, title: string): Promise<string | undefined> {
-  const { place, cwd } = inWorktree(worktree)
+  const { place, at } = inWorktree(worktree)
   if (!(await isDirty(worktree))) return undefined
-  const commit = [...(await author(place, cwd)), 'commit', '-q', '--no-verify', '-m', title]
+  const commit = [...(await author(place, at)), 'commit', '-q', '--no-verify', '-m', title]
   const outcome = await tryTwice(worktree, async () => {
-    const added = await runGit([...place, 'add', '-A', '--', '.'], { cwd })
-    return added.code === 0 ? runGit([...place, ...commit], { cwd }) : added
+    const added = await runGit([...place, 'add', '-A', '--', '.'], at)
+    return added.code === 0 ? runGit([...place, ...commit], at) : added
   })
   if (outcome.code === 0) return undefined
   return outcome.stderr.trim().split('\n')[0] || `git ended with ${outcome.code}`
@@ -80,33 +83,33 @@ async function tryTwice(worktree: Worktree, work: () => Promise<GitOutcome>): Pr
 }
 
 /** Whoever git knows; a machine without a name for its user still gets its commit. */
-async function author(place: string[], cwd: string): Promise<string[]> {
-  const { stdout } = await runGit([...place, 'config', 'user.email'], { cwd })
+async function author(place: string[], at: GitOptions): Promise<string[]> {
+  const { stdout } = await runGit([...place, 'config', 'user.email'], at)
   return stdout.trim() === '' ? ['-c', 'user.name=Troupe', '-c', 'user.email=troupe@localhost'] : []
 }
 
 async function isDirty(worktree: Worktree): Promise<boolean> {
-  const { place, cwd } = inWorktree(worktree)
-  return (await git([...place, 'status', '--porcelain', '--untracked-files=all'], { cwd })) !== ''
+  const { place, at } = inWorktree(worktree)
+  return (await git([...place, 'status', '--porcelain', '--untracked-files=all'], at)) !== ''
 }
 
 async function describe(worktree: Worktree, parent: ParentPlace): Promise<WorktreeWork> {
-  const { place, cwd } = inWorktree(worktree)
-  const on = (await runGit([...place, 'symbolic-ref', '-q', '--short', 'HEAD'], { cwd })).stdout.trim()
+  const { place, at } = inWorktree(worktree)
+  const on = (await runGit([...place, 'symbolic-ref', '-q', '--short', 'HEAD'], at)).stdout.trim()
   if (on !== worktree.branch) {
     const why = `It ended on ${on === '' ? 'no branch' : `the branch ${on}`}, not on its own.`
     return { note: kept(worktree, why), clean: false, ahead: true }
   }
-  const tip = (await git([...place, 'rev-parse', 'HEAD'], { cwd })).trim()
+  const tip = (await git([...place, 'rev-parse', 'HEAD'], at)).trim()
   const head = await headOf(parent)
   const from = await forkOf(worktree, tip, head)
-  const summary = (await git([...place, 'diff', ...plainDiff, '--shortstat', from, tip], { cwd })).trim()
+  const summary = (await git([...place, 'diff', ...plainDiff, '--shortstat', from, tip], at)).trim()
   const clean = !(await isDirty(worktree))
   if (summary === '') {
-    const ahead = (await git([...place, 'rev-list', '--count', `${from}..${tip}`], { cwd })).trim() !== '0'
+    const ahead = (await git([...place, 'rev-list', '--count', `${from}..${tip}`], at)).trim() !== '0'
     return { note: `[worktree] It changed no files${ahead ? ` on branch ${worktree.branch}` : ''}.`, clean, ahead }
   }
-  const files = (await git([...place, 'diff', ...plainDiff, '--name-status', from, tip], { cwd })).trim().split('\n')
+  const files = (await git([...place, 'diff', ...plainDiff, '--name-status', from, tip], at)).trim().split('\n')
   const merge = await mergeText(worktree, parent, { tip, head, files })
   const more = files.length > shownFiles ? [`and ${files.length - shownFiles} more`] : []
   const note = [
@@ -120,16 +123,23 @@ async function describe(worktree: Worktree, parent: ParentPlace): Promise<Worktr
 
 const plainDiff = ['--no-ext-diff', '--no-textconv', '--no-renames']
 
+/** A parent may itself work in a worktree. */
+function placeOf({ worktree }: ParentPlace): string[] {
+  return worktree ? inWorktree(worktree).place : []
+}
+
 async function headOf(parent: ParentPlace): Promise<string | undefined> {
-  const { code, stdout } = await runGit(['rev-parse', '-q', '--verify', 'HEAD^{commit}'], { cwd: parent.dir })
+  const { code, stdout } = await runGit([...placeOf(parent), 'rev-parse', '-q', '--verify', 'HEAD^{commit}'], {
+    cwd: parent.dir,
+  })
   return code === 0 ? stdout.trim() : undefined
 }
 
 /** Where the branch and the parent's parted: what has been merged since is no news. */
 async function forkOf(worktree: Worktree, tip: string, head: string | undefined): Promise<string> {
   if (head === undefined) return worktree.base
-  const { place, cwd } = inWorktree(worktree)
-  const { code, stdout } = await runGit([...place, 'merge-base', head, tip], { cwd })
+  const { place, at } = inWorktree(worktree)
+  const { code, stdout } = await runGit([...place, 'merge-base', head, tip], at)
   return code === 0 ? stdout.trim() : worktree.base
 }
 
@@ -139,10 +149,10 @@ type Merge = { tip: string; head: string | undefined; files: string[] }
 async function mergeText(worktree: Worktree, parent: ParentPlace, { tip, head, files }: Merge): Promise<string> {
   const unknown = 'Whether it merges with your folder could not be tried.'
   if (head === undefined) return unknown
-  const { place, cwd } = inWorktree(worktree)
+  const { place, at } = inWorktree(worktree)
   const ours = await stateOf(parent, head)
   const merge = ['merge-tree', '--write-tree', '--name-only', '--no-messages', ours.commit, tip]
-  const { code, stdout } = await runGit([...place, ...merge], { cwd })
+  const { code, stdout } = await runGit([...place, ...merge], at)
   if (code !== 0 && code !== 1) return unknown
   const clashing = stdout.trim().split('\n').slice(1)
   const conflicts = [...new Set([...(code === 1 ? clashing : []), ...untrackedClashes(files, ours.untracked)])]
@@ -157,21 +167,27 @@ function untrackedClashes(files: string[], untracked: ReadonlySet<string>): stri
 }
 
 /** The parent's folder as a commit that no branch knows: made with an index of our own, so that its own stays untouched. */
-async function stateOf({ dir }: ParentPlace, head: string): Promise<{ commit: string; untracked: Set<string> }> {
+async function stateOf(parent: ParentPlace, head: string): Promise<{ commit: string; untracked: Set<string> }> {
+  const { dir } = parent
   const index = join(tmpdir(), `troupe-index-${randomBytes(8).toString('hex')}`)
   try {
+    const place = placeOf(parent)
     const [top = dir, own = ''] = (
-      await git(['rev-parse', '--show-toplevel', '--path-format=absolute', '--git-path', 'index'], { cwd: dir })
+      await git([...place, 'rev-parse', '--show-toplevel', '--path-format=absolute', '--git-path', 'index'], {
+        cwd: dir,
+      })
     )
       .trim()
       .split('\n')
-    const others = await git(['ls-files', '-z', '--others', '--exclude-standard', '--full-name'], { cwd: top })
+    const others = await git([...place, 'ls-files', '-z', '--others', '--exclude-standard', '--full-name'], {
+      cwd: top,
+    })
     copyFileSync(own, index)
     const options = { cwd: top, env: { GIT_INDEX_FILE: index } }
-    await git(['add', '-u'], options)
-    const tree = (await git(['write-tree'], options)).trim()
+    await git([...place, 'add', '-u'], options)
+    const tree = (await git([...place, 'write-tree'], options)).trim()
     const identity = ['-c', 'user.name=Troupe', '-c', 'user.email=troupe@localhost']
-    const commit = (await git([...identity, 'commit-tree', tree, '-p', head, '-m', 'state'], options)).trim()
+    const commit = (await git([...place, ...identity, 'commit-tree', tree, '-p', head, '-m', 'state'], options)).trim()
     return { commit, untracked: new Set(others.split('\0')) }
   } catch {
     return { commit: head, untracked: new Set() } // In the middle of a merge, say: its last commit is known at least.

@@ -102,10 +102,11 @@ export function createWorktrees(kernel: Kernel): Worktrees {
   /** git itself refuses to remove a folder that has anything in it which is not committed or ignored. */
   function remove(worktree: Worktree, ahead: boolean): Promise<string | undefined> {
     const { repo, dir, branch } = worktree
+    const options = { cwd: repo, workspace: dirname(repo) }
     return queued(repo, async () => {
-      const removed = await runGit([`--git-dir=${repo}`, 'worktree', 'remove', dir], { cwd: repo })
+      const removed = await runGit([`--git-dir=${repo}`, 'worktree', 'remove', dir], options)
       if (removed.code !== 0) return removed.stderr.trim().split('\n')[0]
-      if (!ahead) await runGit([`--git-dir=${repo}`, 'branch', '-q', '-D', branch], { cwd: repo })
+      if (!ahead) await runGit([`--git-dir=${repo}`, 'branch', '-q', '-D', branch], options)
       return undefined
     })
   }
@@ -152,7 +153,7 @@ async function addWorktree({ repo, dir, branch, base }: Worktree): Promise<void>
     gitDirOf({ repo, dir })
     return
   }
-  const options = { cwd: repo, timeoutMs: 600_000 }
+  const options = { cwd: repo, workspace: dirname(repo), timeoutMs: 600_000 }
   const known = await runGit([`--git-dir=${repo}`, 'rev-parse', '-q', '--verify', `refs/heads/${branch}`], options)
   const target = known.code === 0 ? [dir, branch] : ['-b', branch, dir, base]
   await git([`--git-dir=${repo}`, 'worktree', 'add', '-q', '-f', ...target], options)
