@@ -91,9 +91,15 @@ describe('read', () => {
     expect((await read('x.v')).output).toContain(expected)
   })
 
-  test('names a binary file as such', async () => {
-    await world.write('prog', Buffer.from([0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0, 0, 0, 0]))
-    expect((await read('prog')).output).toBe('prog is a binary file (12 bytes); only text can be read.')
+  test.each([
+    ['a program', [0x7f, 0x45, 0x4c, 0x46, 2, 1, 1, 0, 0, 0]],
+    ['a PNG image', [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0]],
+    ['a JPEG image', [0xff, 0xd8, 0xff, 0xe0, 0, 0x10, 0x4a, 0x46, 0x49, 0x46]],
+    ['an archive', [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0]],
+    ['a binary file', [1, 2, 3, 0, 0, 0, 0, 0, 0, 0]],
+  ])('names %s as such', async (kind, bytes) => {
+    await world.write('prog', Buffer.from(bytes))
+    expect((await read('prog')).output).toBe(`prog is ${kind} (10 bytes); only text can be read.`)
   })
 
   test('lists a folder', async () => {

@@ -4,7 +4,7 @@ import type { PermissionRequest } from '../core/permission.ts'
 import { defineTool, type ToolContext, type ToolOutput } from './define-tool.ts'
 import { defaultPageLines, type LineWindow, pageOf, pastEnd, windowOf } from './pagination.ts'
 import { count } from './text.ts'
-import { streamWindow, utf8Of } from './text-files.ts'
+import { binaryKind, streamWindow, utf8Of } from './text-files.ts'
 import { toolsets } from './toolsets.ts'
 import type { ResolvedPath } from './workspace.ts'
 import { type FileStat, listFolder, maxHashedBytes } from './workspace-files.ts'
@@ -56,9 +56,9 @@ function listing({ file, offset, limit }: Wanted, context: ToolContext): ToolOut
 async function fileWindow(wanted: Wanted, context: ToolContext): Promise<ToolOutput> {
   const { file, stat, offset } = wanted
   const title = file.relative
-  const { window, hash } = await loadWindow(wanted, context)
+  const { window, hash, kind } = await loadWindow(wanted, context)
   if (!window) {
-    return { title, output: `${file.relative} is a binary file (${stat.size} bytes); only text can be read.` }
+    return { title, output: `${file.relative} is ${kind} (${stat.size} bytes); only text can be read.` }
   }
   if (window.total === 0) {
     return { title, output: `${file.relative} is an empty file.`, touched: [{ path: file.path, kind: 'read', hash }] }
@@ -72,13 +72,14 @@ async function fileWindow(wanted: Wanted, context: ToolContext): Promise<ToolOut
 async function loadWindow(
   { file, stat, offset, limit }: Wanted,
   { workspace, signal }: ToolContext,
-): Promise<{ window: LineWindow | undefined; hash: string }> {
+): Promise<{ window: LineWindow | undefined; hash: string; kind: string }> {
   if (stat.size > maxHashedBytes) {
-    return { window: await streamWindow(file, { offset, limit, signal }), hash: stat.version }
+    const window = await streamWindow(file, { offset, limit, signal })
+    return { window, hash: stat.version, kind: 'a binary file' }
   }
   const { bytes, hash } = await workspace.load(file, signal)
   const text = utf8Of(bytes)
-  return { window: text && windowOf(text, offset, limit), hash }
+  return { window: text && windowOf(text, offset, limit), hash, kind: binaryKind(bytes) }
 }
 
 function paged(window: LineWindow, file: ResolvedPath, context: ToolContext, numbered: boolean) {

@@ -27,6 +27,23 @@ export function isBinary(bytes: Buffer): boolean {
   return controls * 10 > sample.length
 }
 
+// How files begin that models ask for although they are no text.
+const beginnings: readonly [kind: string, pattern: RegExp][] = [
+  ['a PNG image', /^\x89PNG/],
+  ['a JPEG image', /^\xff\xd8\xff/],
+  ['a GIF image', /^GIF8/],
+  ['a WebP image', /^RIFF....WEBP/s],
+  ['a PDF document', /^%PDF-/],
+  ['an archive', /^(PK\x03\x04|\x1f\x8b|7z\xbc\xaf|BZh|\xfd7zXZ)/],
+  ['a program', /^(\x7fELF|MZ|\xcf\xfa\xed\xfe)/],
+]
+
+/** What a binary file is, in words. */
+export function binaryKind(bytes: Buffer): string {
+  const start = bytes.toString('latin1', 0, 16)
+  return beginnings.find(([, pattern]) => pattern.test(start))?.[0] ?? 'a binary file'
+}
+
 /**
  * A window of a file that is too large to load: reads up to its end and no further, so `total` is exact only when the
  * file ended before. `undefined` for binary data.
