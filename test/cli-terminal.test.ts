@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { FakeTerminal } from '../src/cli/terminal/fake-terminal.ts'
@@ -63,6 +63,62 @@ describe.skipIf(!hasTerminals)('at a terminal', () => {
     expect((await running.finished).code).toBe(130)
     expect(running.stdout()).toContain('Stopping this turn')
     expect(running.stdout()).toContain('troupe resume')
+  })
+
+  /** The root runs a command that heeds no TERM; a child in the background finds something meanwhile. */
+  const stubborn = (childMs: number) => `
+rules:
+  - when: { depth: 0, turn: 1 }
+    reply:
+      calls:
+        - { tool: task, args: { agent: explorer, prompt: look, background: true } }
+        - { tool: bash, args: { command: "trap '' TERM; echo $$ > pid; for n in $(seq 30); do sleep 1; done" } }
+  - when: { depth: 1 }
+    reply: { text: found it, delayMs: ${childMs} }
+  - when: { results: 1 }
+    reply: { text: "so it {{results}}" }
+  - when: {}
+    reply: { text: never }
+`
+
+  async function commandOf(dir: string): Promise<number> {
+    return vi.waitFor(
+      () => {
+        const pid = Number(readFileSync(join(dir, 'pid'), 'utf8'))
+        expect(pid).toBeGreaterThan(0)
+        return pid
+      },
+      { timeout: 30_000 },
+    )
+  }
+
+  const isGone = (pid: number) =>
+    vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow(), { timeout: 15_000, interval: 50 })
+
+  test('Ctrl-C once stops the turn, also a command that heeds no TERM, and what runs in the background goes on', async () => {
+    const { startAtTerminal, put, dir } = newHome()
+    const script = put('s.yaml', stubborn(4000))
+    const running = startAtTerminal(['run', 'go', '--permission', 'allow', '--model', `scripted:${script}`])
+    const command = await commandOf(dir)
+    running.child.stdin?.write('\x03')
+    await shows(running, 'Stopping this turn')
+    expect((await running.finished).code).toBe(0)
+    expect(screenOf(running).at(-1)).toBe('so it exp-1: found it')
+    await isGone(command)
+  })
+
+  test('Ctrl-C twice stops everything and gives the terminal back', async () => {
+    const { startAtTerminal, put, dir } = newHome()
+    const script = put('s.yaml', stubborn(60_000))
+    const running = startAtTerminal(['run', 'go', '--permission', 'allow', '--model', `scripted:${script}`])
+    const command = await commandOf(dir)
+    running.child.stdin?.write('\x03')
+    await shows(running, 'Stopping this turn')
+    running.child.stdin?.write('\x03')
+    await shows(running, 'Stopping everything')
+    expect((await running.finished).code).toBe(130)
+    expect(running.stdout().lastIndexOf('\x1b[?25h')).toBeGreaterThan(running.stdout().lastIndexOf('\x1b[?25l'))
+    await isGone(command)
   })
 
   test('Ctrl-C at a question takes the question away', async () => {
