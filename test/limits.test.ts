@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { RuntimeEvent } from '../src/index.ts'
 import { createStage, createWorkplace, ofType } from './support/workplace.ts'
 
 const looking = (pattern = '*.{{turn}}') => ({ calls: [{ tool: 'glob', args: { pattern } }] })
@@ -11,6 +12,19 @@ const many = (count: number) => ({
     args: { agent: 'explorer', prompt: `p${index}`, background: true },
   })),
 })
+
+/** Children between their first activation and their end. */
+function mostAtWork(events: RuntimeEvent[]): number {
+  let atWork = 0
+  let most = 0
+  for (const event of events) {
+    if (event.session === event.root) continue
+    if (event.type === 'session.activated') atWork += 1
+    if (event.type === 'session.ended') atWork -= 1
+    most = Math.max(most, atWork)
+  }
+  return most
+}
 
 describe('a limit', () => {
   test('of turns grants one last turn to sum up, then ends the child with what it has', async () => {
@@ -119,15 +133,61 @@ describe('a limit', () => {
     }
     const { play, events } = await createStage(createWorkplace(), script, { config: { limits: { maxChildren: 2 } } })
     expect((await play('go')).text).toBe('six')
-    let atWork = 0
-    let most = 0
-    for (const event of events) {
-      if (event.session === event.root) continue
-      if (event.type === 'session.activated') atWork += 1
-      if (event.type === 'session.ended') atWork -= 1
-      most = Math.max(most, atWork)
+    expect(mostAtWork(events)).toBe(2)
+  })
+
+  test('of children at once counts after a restart as well', async () => {
+    const script = {
+      rules: [
+        { when: { agent: 'lead', turn: 1 }, reply: many(5) },
+        { when: { agent: 'explorer' }, reply: { text: 'R', delayMs: 300 } },
+        { when: { agent: 'lead', results: 5 }, reply: { text: 'five' } },
+        { when: {}, reply: { text: 'waiting' } },
+      ],
     }
-    expect(most).toBe(2)
+    const workplace = createWorkplace()
+    const model = `scripted:${workplace.script(script)}`
+    const options = { config: { limits: { maxChildren: 2 } } }
+    const first = await createStage(workplace, model, options)
+    const { session } = first.troupe.run({ prompt: 'go' })
+    while (ofType(first.events, 'job.launched').length < 5) await new Promise((resolve) => setTimeout(resolve, 5))
+    await first.troupe.close()
+    const { troupe, events } = await createStage(workplace, model, options)
+    expect((await troupe.resume(session).finished).text).toBe('five')
+    expect(mostAtWork(events)).toBe(2)
+  })
+
+  test('of children at once lets the next one begin also while a turn of its parent is being stopped', async () => {
+    const stubborn = { tool: 'bash', args: { command: `trap '' TERM; for n in $(seq 20); do sleep 1; done` } }
+    const script = {
+      rules: [
+        { when: { agent: 'lead', turn: 1 }, reply: { calls: [...many(2).calls, stubborn] } },
+        { when: { agent: 'explorer' }, reply: { text: 'R', delayMs: 1500 } },
+        { when: { agent: 'lead', results: 2 }, reply: { text: 'two' } },
+        { when: {}, reply: { text: 'waiting' } },
+      ],
+    }
+    const { troupe, events } = await createStage(createWorkplace(), script, {
+      permission: 'allow',
+      config: { limits: { maxChildren: 1 } },
+    })
+    const run = troupe.run({ prompt: 'go' })
+    while (!ofType(events, 'turn.started').some(({ session, root }) => session !== root)) {
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    await new Promise((resolve) => setTimeout(resolve, 700))
+    await run.interrupt()
+    expect((await run.finished).text).toBe('two')
+  })
+
+  test('of time ends with its run', async () => {
+    const script = { rules: [{ when: {}, reply: { text: 'quick' } }] }
+    const { troupe, events } = await createStage(createWorkplace(), script, { host: 'inline' })
+    const finished = await troupe.run({ prompt: 'go', timeoutMs: 1500 }).finished
+    expect(finished.status).toBe('done')
+    const told = events.length
+    await new Promise((resolve) => setTimeout(resolve, 2000))
+    expect(events.slice(told)).toEqual([])
   })
 
   test('of children in total refuses with a text', async () => {

@@ -23,6 +23,8 @@ export type Launching = {
   createChild(parent: SessionEntry, launched: Launched): SessionEntry
   /** A child has ended: the next of its siblings that waited may start. */
   startNext(ended: SessionEntry): void
+  /** After a restart: its children's clocks run again, and those that had not begun keep their places in the line. */
+  readmit(parent: SessionEntry): void
 }
 
 export type Launched = { seed: SessionSeed; prompt: string; context?: HandedContext }
@@ -141,13 +143,22 @@ export function createLaunching(kernel: Kernel): Launching {
   function startNext(ended: SessionEntry): void {
     const parent = kernel.parentOf(ended)
     const next = parent && kernel.childrenOf(parent).find(({ held, status }) => held && status !== 'ended')
-    if (!next || parent.stopping) return
+    if (!next || parent.ending > 0) return
     next.held = false
     startClock(next)
     kernel.placement.wake(next)
   }
 
-  return { launch, createChild, startNext }
+  function readmit(parent: SessionEntry): void {
+    const children = kernel.childrenOf(parent).filter(({ status }) => status !== 'ended')
+    for (const child of children) child.held = child.turn === 0
+    for (const child of children) {
+      if (child.held) holdOrStart(parent, child)
+      else startClock(child)
+    }
+  }
+
+  return { launch, createChild, startNext, readmit }
 }
 
 /** A launch that was possible a moment ago. */

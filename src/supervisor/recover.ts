@@ -68,13 +68,8 @@ export function continueTree(kernel: Kernel, root: SessionEntry): void {
   repairTree(kernel, root)
   const tree = kernel.treeOf(root).toReversed()
   // Before any question is put again: it stops the clocks of those above it too.
-  for (const entry of tree) startClock(kernel, entry)
+  for (const entry of tree) kernel.launching.readmit(entry)
   for (const entry of tree) continueSession(kernel, entry)
-}
-
-function startClock(kernel: Kernel, entry: SessionEntry): void {
-  const { timeoutMs } = entry.seed.limits
-  if (timeoutMs && entry.seed.parent && entry.status !== 'ended') kernel.deadlines.start(entry, timeoutMs)
 }
 
 function continueSession(kernel: Kernel, entry: SessionEntry): void {

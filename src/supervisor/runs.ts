@@ -32,6 +32,7 @@ export function createRuns(kernel: Kernel): Runs {
       return kernel.placement.wake(entry)
     }
     open.delete(root)
+    kernel.deadlines.stop(entry)
     run.resolve(announce(entry, error ? 'failed' : (run.marked ?? status), error))
   }
 
