@@ -64,7 +64,7 @@ export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
       bash: {
         description: 'Run a shell command, at most 30 s. Output ends with the exit code.',
         parameters: {},
-        without: ['description'],
+        without: ['description', 'cwd'],
       },
       read: {
         description: 'Read a text file with line numbers, or list a folder.',
@@ -78,7 +78,7 @@ export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
       write: { description: 'Create a new file, or replace a whole one.', parameters: {} },
       glob: {
         description: 'Find files by name pattern, newest first.',
-        parameters: { pattern: 'Such as **/*.ts', path: 'Folder' },
+        parameters: { pattern: 'Such as **/*.ts' },
       },
       grep: {
         description: 'Search file contents with a regular expression.',
@@ -86,7 +86,7 @@ export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
       },
       webfetch: {
         description: 'Get a web page as Markdown.',
-        parameters: { url: 'http or https' },
+        parameters: {},
       },
       todowrite: { description: 'Replace your to-do list.', parameters: {}, without: ['priority'] },
       todoread: { description: 'Show your to-do list.', parameters: {} },
@@ -111,7 +111,7 @@ export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
       task_cancel: { description: 'Stop a sub-agent.', parameters: {} },
       read_sub_agent: {
         description: 'Read what a sub-agent did, by pages.',
-        parameters: { job: 'Such as exp-1' },
+        parameters: {},
       },
     },
     agentChars: 60,
