@@ -1,42 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { startScriptedServer } from '../src/models/scripted/scripted-server.ts'
+import { expect, test } from 'vitest'
+import { startListener } from './support/model-listener.ts'
 import { createStage, createWorkplace, type Script } from './support/workplace.ts'
 
 // What a project tells its agents, over a real wire to a model server.
-
-type Seen = { agent: string; system: string }
-
-/** A model server that plays a script, and what it was sent as system prompt. */
-async function startListener(path: string): Promise<{ url: string; seen: Seen[] }> {
-  const scripted = await startScriptedServer({ path })
-  const seen: Seen[] = []
-  const server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
-    const body = Buffer.concat(chunks)
-    if (request.url === '/api/chat') {
-      const [system] = (JSON.parse(body.toString()) as { messages: { content: string }[] }).messages
-      seen.push({ agent: String(request.headers['x-troupe-agent']), system: system!.content })
-    }
-    const headers = Object.entries(request.headers).filter(([name]) => /^(x-troupe|content-type)/.test(name))
-    const { method } = request
-    const init = { method, headers: Object.fromEntries(headers) as Record<string, string> }
-    const reply = await fetch(scripted.url + request.url, method === 'GET' ? init : { ...init, body })
-    response.writeHead(reply.status, { 'content-type': reply.headers.get('content-type') ?? 'text/plain' })
-    response.end(Buffer.from(await reply.arrayBuffer()))
-  })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  onTestFinished(async () => {
-    server.close()
-    server.closeAllConnections()
-    await scripted.close()
-  })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, seen }
-}
 
 const script: Script = {
   rules: [

@@ -84,6 +84,11 @@ const permissionKeys: Readonly<Record<string, string>> = {
   skill: 'skill',
 }
 
+/** The key under which the permissions judge a tool's calls; `undefined`: they need none. */
+export function permissionKeyOf(canonical: string): string | undefined {
+  return permissionKeys[canonical]
+}
+
 const scopes: readonly RuleSource[] = ['default', 'user', 'project', 'agent', 'flag', 'session']
 
 /** A tool whose every call the rules deny only costs the model tokens and turns. */
