@@ -10,11 +10,16 @@ const everyMs = 1000
 export function createPartials(clock: Clock, write: (session: SessionId, turn: number, text: string) => void) {
   const open = new Map<SessionId, Partial>()
 
+  /** Blanks are no part of an answer. */
+  function writeOne(session: SessionId, { turn, text }: Partial): void {
+    if (text.trim() !== '') write(session, turn, text)
+  }
+
   function schedule(session: SessionId): () => void {
     return clock.after(everyMs, () => {
       const partial = open.get(session)
       if (!partial) return
-      write(session, partial.turn, partial.text)
+      writeOne(session, partial)
       partial.cancel = schedule(session)
     })
   }
@@ -43,7 +48,7 @@ export function createPartials(clock: Clock, write: (session: SessionId, turn: n
     /** Writes what there is of a reply that was cut off, and forgets it. */
     flush(session: SessionId): void {
       const partial = open.get(session)
-      if (partial) write(session, partial.turn, partial.text)
+      if (partial) writeOne(session, partial)
       drop(session)
     },
     drop,
