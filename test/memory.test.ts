@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { startListener } from './support/model-listener.ts'
+import { overhear } from './support/overheard.ts'
 import { createStage, createWorkplace, type Script } from './support/workplace.ts'
 
 // What a project tells its agents, over a real wire to a model server.
@@ -22,13 +22,13 @@ const script: Script = {
 
 test('is in the system prompt of every agent, and the same to the end of its session', async () => {
   const workplace = createWorkplace({ 'AGENTS.md': 'Use tabs.\n', 'CLAUDE.md': 'Run make.\n' })
-  const { url, seen } = await startListener(workplace.script(script))
-  const config = { servers: { ollama: { url } } }
-  const stage = await createStage(workplace, '', { model: 'ollama/scripted', config, permission: 'allow' })
+  const { requests, options } = await overhear(workplace, script)
+  const stage = await createStage(workplace, script, { ...options, permission: 'allow' })
+  const of = (agent: string, from = 0) =>
+    new Set(requests.slice(from).flatMap((request) => (request.agent === agent ? [request.messages[0]!.content] : [])))
+
   expect(await stage.play('Go.')).toMatchObject({ status: 'done' })
   expect(readFileSync(join(workplace.dir, '.troupe/memory.md'), 'utf8')).toBe('Tests need Node 22.\n')
-
-  const of = (agent: string) => new Set(seen.filter((request) => request.agent === agent).map(({ system }) => system))
   for (const agent of ['lead', 'general']) {
     const [system, ...others] = of(agent)
     expect(others).toEqual([])
@@ -36,9 +36,9 @@ test('is in the system prompt of every agent, and the same to the end of its ses
     expect(system).not.toContain('Tests need')
   }
 
-  seen.length = 0
+  const before = requests.length
   await stage.play('Go again.')
-  expect([...of('lead')][0]).toContain('From .troupe/memory.md:\nTests need Node 22.')
+  expect([...of('lead', before)][0]).toContain('From .troupe/memory.md:\nTests need Node 22.')
 })
 
 test('is changed only after a yes', async () => {
