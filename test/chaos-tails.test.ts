@@ -56,7 +56,7 @@ test(`the power fails ${rounds} times: journals lose what was not on the disk, e
       throw new Error(`TROUPE_CHAOS_SEED=${seed + round}: ${thrown.message}`)
     })
   }
-}, 600_000)
+}, 1_800_000)
 
 /** The journal of the root up to where it has taken up the result of a child. */
 function taken(run: Finished, child: string): string[] {
