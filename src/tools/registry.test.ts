@@ -31,7 +31,8 @@ const rule = (key: string, pattern: string, action: Action, source: RuleSource =
   source,
 })
 
-const everything = 'bash read edit write glob grep todowrite todoread task read_sub_agent skill'
+const everything =
+  'bash read edit write glob grep webfetch todowrite todoread task task_send task_wait task_cancel read_sub_agent skill update_memory'
 
 describe('the tools of a session', () => {
   test('are all of them for a root without restrictions', () => {
@@ -49,7 +50,7 @@ describe('the tools of a session', () => {
   })
 
   test('of a child at the deepest level have neither children nor a to-do list', () => {
-    expect(registry({ depth: 1 }).names().join(' ')).toBe('bash read edit write glob grep skill')
+    expect(registry({ depth: 1 }).names().join(' ')).toBe('bash read edit write glob grep webfetch skill update_memory')
     expect(registry({ depth: 1 }).find('task')).toBeUndefined()
     expect(registry({ depth: 1, settings: { maxDepth: 2, rules: [] } }).names()).toContain('task')
     expect(registry({ depth: 1, ...switches({ task: true }) }).names()).not.toContain('task')
@@ -57,7 +58,7 @@ describe('the tools of a session', () => {
 
   test('of a child can only be narrowed by its agent', () => {
     const agent = { tools: [], permission: [], denyAtDepth: ['bash', 'write_file'] }
-    expect(registry({ depth: 1, agent }).names().join(' ')).toBe('read edit glob grep skill')
+    expect(registry({ depth: 1, agent }).names().join(' ')).toBe('read edit glob grep webfetch skill update_memory')
     expect(registry({ depth: 0, agent }).names().join(' ')).toBe(everything)
   })
 
@@ -78,6 +79,9 @@ describe('the tools of a session', () => {
       'grep',
       'todowrite',
       'todoread',
+      'task_send',
+      'task_wait',
+      'task_cancel',
       'read_sub_agent',
     ])
     expect(named([rule('bash', '*', 'allow')], [rule('bash', '*', 'deny', 'user')])).toContain('bash')
@@ -88,7 +92,7 @@ describe('the names of a toolset', () => {
   test('are found beside the canonical ones', () => {
     const compact = registry({ toolset: 'compact' })
     expect(compact.names().join(' ')).toBe(
-      'shell read_file edit_file write_file list_files grep todo spawn_sub_agent read_sub_agent skill',
+      'shell read_file edit_file write_file list_files grep webfetch todo spawn_sub_agent task_send task_wait task_cancel read_sub_agent skill update_memory',
     )
     expect(compact.find('shell')?.name).toBe('bash')
     expect(compact.find('bash')?.name).toBe('bash')

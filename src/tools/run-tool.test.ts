@@ -84,7 +84,9 @@ describe('an unknown tool', () => {
   test('a child that tries task is told what it has', async () => {
     const spawnable = [{ name: 'explorer', description: 'looks' }]
     const { output } = await world.result('task', { agent: 'explorer', prompt: 'x' }, { depth: 1, spawnable })
-    expect(output).toMatch(/^unknown tool "task"\. Valid tools: bash, read, edit, write, glob, grep, skill\.$/)
+    expect(output).toMatch(
+      /^unknown tool "task"\. Valid tools: bash, read, edit, write, glob, grep, webfetch, skill, update_memory\.$/,
+    )
   })
 
   test('sub_agent_result is explained', async () => {
