@@ -25,7 +25,7 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
   function working(fence: Fence): SessionEntry {
     const entry = fenced(fence)
     if (entry.stopping === 0) return entry
-    throw new RuntimeError('fenced', `${fence.session} is being stopped.`)
+    throw stopped(fence)
   }
 
   function newer(entry: SessionEntry, lastSeq: number): JournalRecord[] {
@@ -55,9 +55,10 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
       const entry = fenced(fence)
       newer(entry, lastSeq)
       if (records.some(({ type }) => type === 'turn.failed')) kernel.partials.flush(fence.session)
-      const bodies = records.map((body) => withAllWaiting(entry, body))
+      const bodies = withoutNewTurn(entry, records).map((body) => withAllWaiting(entry, body))
       const own = kernel.record(entry, bodies)
       for (const record of own) react(kernel, entry, record)
+      if (bodies.length < records.length) throw stopped(fence)
       if (release !== undefined) kernel.slots.release(release, ownerOf(entry), records.some(goesOnAtOnce))
       if (sync) await syncedWithLaunches(kernel, entry)
       if (slot) await acquireSlot(entry, slot)
@@ -137,6 +138,16 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
 function withAllWaiting({ waiting }: SessionEntry, body: RecordBody): RecordBody {
   if (body.type !== 'turn.started' || body.consumed.length === waiting.size) return body
   return { ...body, consumed: [...waiting.keys()] }
+}
+
+/** A session that is being stopped still tells what it has done; it begins no turn any more. */
+function withoutNewTurn({ stopping }: SessionEntry, records: RecordBody[]): RecordBody[] {
+  const begins = stopping > 0 ? records.findIndex(({ type }) => type === 'turn.started') : -1
+  return begins < 0 ? records : records.slice(0, begins)
+}
+
+function stopped({ session }: Fence): RuntimeError {
+  return new RuntimeError('fenced', `${session} is being stopped.`)
 }
 
 /** A reply whose calls will soon be answered here: the session's next request follows. */
