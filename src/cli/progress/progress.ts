@@ -22,6 +22,9 @@ export type ProgressKind = 'live' | 'plain' | 'quiet'
 
 export type ProgressOptions = { kind: ProgressKind; screen: Screen; style?: Style; now?: () => number }
 
+/** Rows of the terminal that stay free for what is said above the lines, such as what Ctrl-C did. */
+const noteRows = 5
+
 /** Must be closed: a live one has a timer and hides the cursor. */
 export function createProgress({ kind, screen, style, now }: ProgressOptions): Progress {
   if (kind === 'live')
@@ -50,8 +53,7 @@ function createLiveProgress(screen: Screen, style: Style, now: () => number): Pr
     clearTimeout(pending)
     pending = undefined
     if (paused || closed || view.rows.size === 0) return
-    // The line below the area, where the cursor rests, is on the screen as well.
-    area.draw(lines((screen.rows || 24) - 1))
+    area.draw(lines(Math.max(4, (screen.rows || 24) - noteRows)))
   }
 
   function lines(maxLines: number): string[] {
