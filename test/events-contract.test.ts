@@ -154,7 +154,8 @@ const script: Script = {
       when: { agent: 'explorer', turn: 1, prompt: '(\\w\\.txt)' },
       reply: { calls: [{ tool: 'read', args: { file_path: '{{match.1}}' } }] },
     },
-    { when: { agent: 'explorer' }, reply: { text: 'seen: {{last}}' } },
+    // Long enough for the lead to be suspended meanwhile.
+    { when: { agent: 'explorer' }, reply: { text: 'seen: {{last}}', delayMs: 800 } },
     {
       when: { agent: 'lead', results: 1 },
       reply: { text: 'Both are back, in several words that stream.\n{{results}}', chunkMs: 1 },
