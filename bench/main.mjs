@@ -12,6 +12,7 @@ import { idleSessions } from './figures/idle-sessions.mjs'
 import { manyChildren } from './figures/many-children.mjs'
 import { oneSlot } from './figures/one-slot.mjs'
 import { oneTurn } from './figures/one-turn.mjs'
+import { tools } from './figures/tools.mjs'
 import { formatRow, tableHead } from './support/table.mjs'
 import { packageDir } from './support/workplace.mjs'
 
@@ -26,6 +27,7 @@ const figures = {
   'first-request': firstRequest,
   appends,
   'one-slot': oneSlot,
+  tools,
 }
 
 const { names, runs } = parseArguments(process.argv.slice(2))

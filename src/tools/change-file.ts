@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { chownSync, existsSync, mkdirSync, realpathSync } from 'node:fs'
-import { chmod, open, rename, rm } from 'node:fs/promises'
+import { chmodSync, chownSync, existsSync, mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
+import { rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { RuntimeError } from '../core/errors.ts'
 import type { PermissionRequest } from '../core/permission.ts'
@@ -8,7 +8,14 @@ import type { Prepared, ToolContext, ToolOutput } from './define-tool.ts'
 import { headOf } from './text.ts'
 import { type FileDiff, unifiedDiff } from './unified-diff.ts'
 import type { ResolvedPath } from './workspace.ts'
-import { type FileStat, fingerprintOf, type LoadedFile, platformError, translated } from './workspace-files.ts'
+import {
+  type FileStat,
+  fingerprintOf,
+  type LoadedFile,
+  maxSyncBytes,
+  platformError,
+  translated,
+} from './workspace-files.ts'
 
 /** What a tool makes of a file: its new bytes, a line for the model, and what else people may want to know. */
 export type PlannedChange = { after: Buffer; summary: string; metadata?: Record<string, unknown> }
@@ -114,7 +121,7 @@ export async function replaceFile(file: ResolvedPath, bytes: Buffer, stat: FileS
     if (!existsSync(folder)) mkdirSync(folder, { recursive: true })
     assertSameFolder(file, folder)
     await writeNew(temporary, bytes, stat)
-    await rename(temporary, file.path)
+    renameSync(temporary, file.path)
   } catch (error) {
     await rm(temporary, { force: true }).catch(() => undefined) // The first error is the one to tell.
     throw platformError(error) === 'EEXIST' ? translatedFolder(error, file) : translated(error, file)
@@ -128,15 +135,12 @@ function assertSameFolder(file: ResolvedPath, folder: string): void {
 }
 
 async function writeNew(path: string, bytes: Buffer, stat: FileStat | undefined): Promise<void> {
-  const handle = await open(path, 'wx', stat?.mode ?? 0o666)
-  try {
-    await handle.writeFile(bytes)
-  } finally {
-    await handle.close()
-  }
+  const options = { flag: 'wx', mode: stat?.mode ?? 0o666 }
+  if (bytes.length <= maxSyncBytes) writeFileSync(path, bytes, options)
+  else await writeFile(path, bytes, options)
   if (!stat) return
   if (stat.uid !== process.getuid?.() || stat.gid !== process.getgid?.()) keepOwner(path, stat)
-  await chmod(path, stat.mode) // After chown, which clears setuid; past the umask, which open respects.
+  chmodSync(path, stat.mode) // After chown, which clears setuid; past the umask, which open respects.
 }
 
 function keepOwner(path: string, { uid, gid }: FileStat): void {

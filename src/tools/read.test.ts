@@ -118,6 +118,16 @@ describe('read', () => {
     expect((await read('src/index.ts/x')).output).toContain('does not exist')
   })
 
+  test('pages through a huge file, and begins anew when it has changed', async () => {
+    await world.run('seq 1 2000000 > big.log')
+    const page = async (offset: number) => (await read('big.log', { offset, limit: 3 })).output.split('\n').slice(0, 3)
+    const expected = (from: number) => [0, 1, 2].map((n) => `${String(from + n).padStart(6)}\t${from + n}`)
+    for (const offset of [1, 4, 7, 1_500_000, 1_500_003, 5, 1_500_006])
+      expect(await page(offset)).toEqual(expected(offset))
+    await world.run("sed -i '1d' big.log")
+    expect((await page(1_500_009))[0]).toBe('1500009\t1500010')
+  })
+
   test('reads a window of a huge file without counting all of it', async () => {
     await world.run(`yes 'some text of a line' | head -c 20000000 > big.log`)
     const result = await read('big.log', { offset: 5, limit: 2 })

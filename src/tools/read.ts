@@ -3,8 +3,9 @@ import { RuntimeError } from '../core/errors.ts'
 import type { PermissionRequest } from '../core/permission.ts'
 import { defineTool, type ToolContext, type ToolOutput } from './define-tool.ts'
 import { defaultPageLines, type LineWindow, pageOf, pastEnd, windowOf } from './pagination.ts'
+import { streamWindow } from './stream-window.ts'
 import { count } from './text.ts'
-import { binaryKind, streamWindow, utf8Of } from './text-files.ts'
+import { binaryKind, utf8Of } from './text-files.ts'
 import { toolsets } from './toolsets.ts'
 import type { ResolvedPath } from './workspace.ts'
 import { type FileStat, listFolder, maxHashedBytes } from './workspace-files.ts'
@@ -74,7 +75,7 @@ async function loadWindow(
   { workspace, signal }: ToolContext,
 ): Promise<{ window: LineWindow | undefined; hash: string; kind: string }> {
   if (stat.size > maxHashedBytes) {
-    const window = await streamWindow(file, { offset, limit, signal })
+    const window = await streamWindow(file, { from: offset, limit, version: stat.version, signal })
     return { window, hash: stat.version, kind: 'a binary file' }
   }
   const { bytes, hash } = await workspace.load(file, signal)

@@ -25,8 +25,8 @@ export type LoadedFile = { bytes: Buffer; hash: string; stat: FileStat }
 export const maxHashedBytes = 8 * 1024 * 1024
 
 const maxLoadedBytes = 64 * 1024 * 1024
-/** Below this, four trips to the thread pool cost more than the read itself. */
-const maxSyncBytes = 256 * 1024
+/** Below this, the trips to the thread pool cost more than reading or writing itself. */
+export const maxSyncBytes = 2 * 1024 * 1024
 
 /** Identifies a file's content: equal hashes, equal bytes. */
 export function hashOf(bytes: Uint8Array | string): string {

@@ -10,6 +10,7 @@ import type { FileList, FileMatches, GrepRequest, GrepResult, SearchEngine, Sear
 import { newestFirst } from './walk-files.ts'
 
 const maxFiles = 300_000
+const redated = 500
 
 /** What is searched is what git would take in: no configuration, no ignore files of other programs, no links. */
 const base = [
@@ -43,12 +44,17 @@ export function createRipgrepEngine(program: string): SearchEngine {
 type Ripgrep = { program: string; scope: string[] }
 
 async function list({ program, scope }: Ripgrep, place: SearchPlace, filter: PathFilter): Promise<FileList> {
-  const args = [...base, ...scope, ...typeOf(filter), '--files', '--null', '--', './']
+  const args = [...base, ...scope, ...typeOf(filter), '--files', '--null', '--sortr=modified', '--', './']
   const { paths, incomplete } = await listPaths(program, args, place)
-  return { files: await newestOf(paths, place, filter), incomplete }
+  const wanted = paths.filter((below) => filter.matches(below))
+  // What ripgrep leaves to chance is the order of equal times; of these files, more than anybody is shown, we decide it.
+  const first = await newestOf(wanted.slice(0, redated), place)
+  return { files: [...first, ...wanted.slice(redated)], incomplete }
 }
 
 async function grep(ripgrep: Ripgrep, place: SearchPlace, request: GrepRequest): Promise<GrepResult> {
+  const few = request.only === undefined ? await fewMatches(ripgrep, place, request) : undefined
+  if (few !== undefined) return few
   const listed = request.only === undefined ? await filesWithMatches(ripgrep, place, request) : only(request.only)
   const shown = listed.files.filter((below) => request.mayShow(below))
   const { found, unreadable } = await linesOf(ripgrep, shown.slice(0, request.limit + 1), place, request)
@@ -63,6 +69,56 @@ async function grep(ripgrep: Ripgrep, place: SearchPlace, request: GrepRequest):
     unreadable: listed.unreadable + unreadable,
     incomplete: listed.incomplete,
   }
+}
+
+/** A pattern that matches no more than this many lines is searched for in one run. */
+const fewLines = 500
+const fewBytes = 8 * 1024 * 1024
+
+/** Everything in one run, for the usual case that this is little; `undefined`: it is more. */
+async function fewMatches(ripgrep: Ripgrep, place: SearchPlace, request: GrepRequest): Promise<GrepResult | undefined> {
+  const { program, scope } = ripgrep
+  const { pattern, filter, limit } = request
+  const flags = [...base, ...scope, ...typeOf(filter), ...matching(pattern)]
+  const args = [...flags, '--json', `--max-count=${limit + 1}`, '--', './']
+  const collector = createLineCollector()
+  let bytes = 0
+  const onData = (chunk: Buffer) => {
+    bytes += chunk.length
+    collector.write(chunk)
+    return collector.lines() <= fewLines && bytes <= fewBytes
+  }
+  const end = await run({ program, args, cwd: place.folder, signal: place.signal, onData })
+  if (collector.lines() > fewLines || bytes > fewBytes) return undefined
+  if (collector.files.size === 0) assertUnderstood(end)
+  const files = await newestOf(
+    [...collector.files.keys()].map(withoutDot).filter((below) => filter.matches(below)),
+    place,
+  )
+  const shown = files.filter((below) => request.mayShow(below))
+  const found = linesFrom(collector, shown, limit)
+  const searched = filter === everyPath ? async () => collector.searched() : () => countOf(ripgrep, place, filter)
+  return {
+    found,
+    ...(found.length === 0 && { searched: await searched() }),
+    hidden: files.length - shown.length,
+    tooLarge: 0,
+    unreadable: complaintsOf(end).length,
+    incomplete: false,
+  }
+}
+
+/** The lines of these files, in their order, up to one more than wanted. */
+function linesFrom(collector: ReturnType<typeof createLineCollector>, files: string[], limit: number): FileMatches[] {
+  const found: FileMatches[] = []
+  let lines = 0
+  for (const below of files) {
+    const file = collector.files.get(`./${below}`)
+    if (!file || lines > limit) continue
+    found.push({ below, matches: file.matches })
+    lines += file.matches.length
+  }
+  return found
 }
 
 async function countOf(ripgrep: Ripgrep, place: SearchPlace, filter: PathFilter): Promise<number> {
@@ -112,16 +168,17 @@ async function filesWithMatches(
   const listing = ['--files-with-matches', '--null', '--stats', '--', './']
   const { paths, rest, end, incomplete } = await listPaths(program, [...args, ...listing], place)
   if (paths.length === 0) assertUnderstood(end)
-  const files = await newestOf(paths, place, filter)
+  const files = await newestOf(
+    paths.filter((below) => filter.matches(below)),
+    place,
+  )
   const searched = Number(/(\d+) files searched/.exec(rest)?.[1] ?? paths.length)
   return { files, searched, unreadable: complaintsOf(end).length, incomplete }
 }
 
-/** ripgrep could sort by time, on one thread then, and leaves the order of equal times to chance. */
-async function newestOf(paths: string[], { folder, signal }: SearchPlace, filter: PathFilter): Promise<string[]> {
-  const wanted = paths.filter((below) => filter.matches(below))
+async function newestOf(paths: string[], { folder, signal }: SearchPlace): Promise<string[]> {
   const dated = await newestFirst(
-    wanted.map((below) => ({ below, path: `${folder}/${below}` })),
+    paths.map((below) => ({ below, path: `${folder}/${below}` })),
     signal,
   )
   return dated.map(({ below }) => below)
@@ -144,10 +201,7 @@ async function linesOf(
     return collector.lines() <= limit
   }
   const end = await run({ program, args, cwd: folder, signal, onData })
-  const found = paths.flatMap((path) => {
-    const file = collector.files.get(path)
-    return file && !file.isBinary && file.matches.length > 0 ? [{ below: path.slice(2), matches: file.matches }] : []
-  })
+  const found = linesFrom(collector, files, limit)
   if (found.length === 0) assertUnderstood(end)
   return { found, unreadable: complaintsOf(end).length }
 }
@@ -166,8 +220,12 @@ async function listPaths(program: string, args: string[], { folder, signal }: Se
   const end = await run({ program, args, cwd: folder, signal, onData })
   const names = Buffer.concat(chunks).toString('utf8').split('\0')
   const rest = names.pop()!
-  const paths = names.slice(0, maxFiles).map((name) => name.replace(/^\.\//, ''))
+  const paths = names.slice(0, maxFiles).map(withoutDot)
   return { paths, rest, end, incomplete: names.length > maxFiles || bytes >= maxListBytes }
+}
+
+function withoutDot(path: string): string {
+  return path.replace(/^\.\//, '')
 }
 
 async function run(request: Parameters<typeof runRipgrep>[0]): Promise<RipgrepEnd> {

@@ -2,8 +2,8 @@ import * as z from 'zod'
 import { cutAround } from '../text.ts'
 import { type LineMatch, maxLineChars } from './search-pattern.ts'
 
-/** What ripgrep found in one file. `isBinary`: a NUL turned up, so the lines mean nothing. */
-export type FileLines = { path: string; matches: LineMatch[]; isBinary: boolean }
+/** What ripgrep found in one file. */
+export type FileLines = { path: string; matches: LineMatch[] }
 
 /** A match in a line longer than this is told without the line: it would have to be held whole. */
 const maxRecordBytes = 1024 * 1024
@@ -22,29 +22,38 @@ const record = z.discriminatedUnion('type', [
   z.object({ type: z.literal('end'), data: z.object({ path: data, binary_offset: z.number().nullable() }) }),
 ])
 
-/** Collects the files of `rg --json`; output may come in any pieces. */
+const summary = z.object({ data: z.object({ stats: z.object({ searches: z.number() }) }) })
+
+/** Collects the files of `rg --json`, without those that turn out to be binary; output may come in any pieces. */
 export function createLineCollector() {
   const files = new Map<string, FileLines>()
-  const fileOf = (path: string) => {
-    const file = files.get(path) ?? { path, matches: [], isBinary: false }
+  let lines = 0
+  const keep = (path: string, match: LineMatch) => {
+    const file = files.get(path) ?? { path, matches: [] }
     files.set(path, file)
-    return file
+    file.matches.push(match)
+    lines++
   }
+  let searched = 0
   const take = (line: string) => {
+    if (line.endsWith('"type":"summary"}')) searched = summary.parse(JSON.parse(line)).data.stats.searches
     if (!/"type":"(match|end)"/.test(line.slice(0, 40))) return
     const { type, data } = record.parse(JSON.parse(line))
-    const file = fileOf(bytesOf(data.path).toString('utf8'))
-    if (type === 'end') file.isBinary = data.binary_offset !== null
-    else file.matches.push({ line: data.line_number, text: lineText(bytesOf(data.lines), data.submatches[0]) })
+    const path = bytesOf(data.path).toString('utf8')
+    if (type === 'match')
+      keep(path, { line: data.line_number, text: lineText(bytesOf(data.lines), data.submatches[0]) })
+    else if (data.binary_offset !== null) files.delete(path)
   }
   const takeHuge = (head: string) => {
     const path = /"path":(\{"text":".*?"\}|\{"bytes":".*?"\}),"lines"/.exec(head)?.[1]
-    if (path !== undefined) fileOf(bytesOf(data.parse(JSON.parse(path))).toString('utf8')).matches.push(hugeLine)
+    if (path !== undefined) keep(bytesOf(data.parse(JSON.parse(path))).toString('utf8'), hugeLine)
   }
   return {
     write: createSplitter(take, takeHuge),
     files,
-    lines: () => [...files.values()].reduce((sum, { matches }) => sum + matches.length, 0),
+    /** Files that were looked at; known in the end. */
+    searched: () => searched,
+    lines: () => lines,
   }
 }
 
