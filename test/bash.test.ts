@@ -1,52 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, describe, expect, test } from 'vitest'
-import type { CallId, SessionId } from '../src/core/ids.ts'
-import { createProcesses } from '../src/supervisor/processes.ts'
-import type { ToolServices } from '../src/tools/define-tool.ts'
-import { createToolWorld, removeToolWorlds, type ToolWorld } from '../src/tools/testing/tool-world.ts'
-import { toolEnvironment } from '../src/tools/tool-environment.ts'
+import { describe, expect, test } from 'vitest'
+import { createToolWorld } from '../src/tools/testing/tool-world.ts'
+import { createCommandRunner } from './support/command-runner.ts'
 
 // The bash tool over real processes: the cases C14 to C24 that users of other runtimes reported.
 
-const processes = createProcesses()
-const session = 'tester' as SessionId
-const spilled = mkdtempSync(join(tmpdir(), 'troupe-bash-'))
-let commands = 0
-
-afterAll(async () => {
-  await processes.close()
-  await removeToolWorlds()
-  rmSync(spilled, { recursive: true, force: true })
-})
-
-/** Runs commands as a worker does, for a runtime with this environment. */
-function runner(env: NodeJS.ProcessEnv = process.env): ToolServices['runProcess'] {
-  return async ({ signal, ...command }) => {
-    const call = `c1.${++commands}` as CallId
-    const cancel = () => void processes.kill(session, call)
-    signal.addEventListener('abort', cancel, { once: true })
-    const spillPath = join(spilled, `${call}.txt`)
-    return processes.run({
-      session,
-      epoch: 1,
-      call,
-      env: toolEnvironment(env),
-      keepBytes: 15_000,
-      spillPath,
-      ...command,
-    })
-  }
-}
-
-type Args = { command: string } & Record<string, unknown>
-
-async function bash(args: Args | string, world?: ToolWorld, services = { runProcess: runner() }) {
-  const place = world ?? (await createToolWorld())
-  return place.result('bash', typeof args === 'string' ? { command: args } : args, { services })
-}
+const { service, bash } = createCommandRunner()
 
 describe('what is left in the background does not hold the call (C14)', () => {
   test.each([
@@ -81,7 +42,7 @@ describe('a time limit is a hard bound (C16, C17, C18)', () => {
     const world = await createToolWorld()
     const controller = new AbortController()
     const command = "trap 'sleep 0.5; touch cleaned; exit' TERM; touch begun; while :; do sleep 0.05; done"
-    const services = { runProcess: runner() }
+    const services = { runProcess: service() }
     const result = world.result('bash', { command }, { services, signal: controller.signal })
     while (!existsSync(join(world.dir, 'begun'))) await sleep(20)
     controller.abort(new DOMException('stop', 'AbortError'))
@@ -129,7 +90,7 @@ describe('huge output (C21)', () => {
 
   test('is told with its exit code in the compact toolset', async () => {
     const world = await createToolWorld()
-    const options = { toolset: 'compact' as const, services: { runProcess: runner() } }
+    const options = { toolset: 'compact' as const, services: { runProcess: service() } }
     const result = await world.result('shell', { command: 'seq 1 100000; exit 4' }, options)
     expect(result.output).toMatch(/^1\n2\n[\s\S]*\.\.\.\[truncated\]\n\[exit code: 4\]$/)
     expect(result.output.length).toBeLessThanOrEqual(20_000)
@@ -139,7 +100,7 @@ describe('huge output (C21)', () => {
 describe('the folder of a command (C24)', () => {
   test('is the workspace, whatever PWD says', async () => {
     const world = await createToolWorld()
-    const result = await bash('pwd', world, { runProcess: runner({ ...process.env, PWD: '/' }) })
+    const result = await bash('pwd', world, { services: { runProcess: service({ ...process.env, PWD: '/' }) } })
     expect(result.output).toBe(`${world.dir}\n`)
   })
 
@@ -179,6 +140,8 @@ test('an ask shows the whole command, and what it is for', async () => {
 
 test('a command sees no keys of ours', async () => {
   const env = { ...process.env, OPENAI_API_KEY: 'sk-1', NODE_OPTIONS: '--no-warnings', MY_SETTING: 'kept' }
-  const result = await bash('echo "$OPENAI_API_KEY|$NODE_OPTIONS|$MY_SETTING"', undefined, { runProcess: runner(env) })
+  const result = await bash('echo "$OPENAI_API_KEY|$NODE_OPTIONS|$MY_SETTING"', undefined, {
+    services: { runProcess: service(env) },
+  })
   expect(result.output).toBe('||kept\n')
 })

@@ -23,7 +23,7 @@ export function parsePathFilter(glob: string, root: string): PathFilter {
       `The pattern ${glob} leads out of the folder searched. Set path to that folder.`,
     )
   }
-  const matches = picomatch(pattern.includes('/') ? pattern : `**/${pattern}`, { dot: true })
+  const matches = picomatch(pattern.includes('/') ? pattern : `**/${pattern}`, { dot: true, flags: 's' })
   const name = plainName(pattern)
   return { matches, ...(name !== undefined && { name }) }
 }
