@@ -48,9 +48,19 @@ function watched() {
     leaving: false,
     beats: 0,
     externalMb: 0,
+    heapMbAtBeat: 0,
+    heapMbNow: undefined as number | undefined,
     killed: [] as string[],
     load: undefined as { cpuMs: number; isWaiting: boolean } | undefined,
-    pulse: () => ({ beats: worker.beats, externalMb: worker.externalMb, current: 0, recent: [], thread: 1 }),
+    pulse: () => ({
+      beats: worker.beats,
+      externalMb: worker.externalMb,
+      heapMb: worker.heapMbAtBeat,
+      current: 0,
+      recent: [],
+      thread: 1,
+    }),
+    heapMb: async () => worker.heapMbNow,
     kill({ why }: { why: string }) {
       worker.leaving = true
       worker.killed.push(why)
@@ -60,7 +70,7 @@ function watched() {
   const heartbeat = createHeartbeat({
     clock: hand.clock,
     workers: () => [worker],
-    maxExternalMb: 100,
+    memoryMb: 100,
     loadOf: () => worker.load && { ...worker.load },
   })
   heartbeat.watch()
@@ -135,11 +145,23 @@ describe('a worker', () => {
     expect(worker.killed).toEqual(['it was not ready after 30 s'])
   })
 
-  test('that holds too much outside its heap is ended', () => {
+  test.each([
+    ['externalMb', 'it ran out of memory: it held 101 MB outside its heap (workerMemoryMb is 100)'],
+    ['heapMbAtBeat', 'it ran out of memory: its heap held 101 MB (workerMemoryMb is 100)'],
+  ] as const)('that holds too much (%s) is ended', (where, why) => {
     const { worker, hand, beat } = watched()
-    worker.externalMb = 101
+    worker[where] = 101
     hand.pass(400, beat)
-    expect(worker.killed).toEqual(['it held 101 MB outside its heap (workerMemoryMb is 100)'])
+    expect(worker.killed).toEqual([why])
+  })
+
+  test('that says nothing while it fills its heap is looked into', async () => {
+    const { worker, hand, beat } = watched()
+    hand.pass(1000, beat)
+    worker.heapMbNow = 101
+    hand.pass(600)
+    await Promise.resolve()
+    expect(worker.killed).toEqual(['it ran out of memory: its heap held 101 MB (workerMemoryMb is 100)'])
   })
 })
 

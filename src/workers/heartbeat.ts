@@ -9,14 +9,16 @@ export type Watched = {
   readonly ready: boolean
   readonly leaving: boolean
   pulse(): PulseReading
+  /** What its heap holds, asked from outside; undefined when nobody can tell. */
+  heapMb(): Promise<number | undefined>
   kill(reason: ExitReason): void
 }
 
 export type HeartbeatOptions = {
   clock: Clock
   workers(): Iterable<Watched>
-  /** Memory outside the heap that a worker may hold, in MB. */
-  maxExternalMb: number
+  /** What a worker may hold in its heap, and outside of it, in MB. */
+  memoryMb: number
   /** What a worker's thread has had of the processor; default: what the system says. */
   loadOf?(thread: number): ThreadLoad | undefined
 }
@@ -35,8 +37,8 @@ const startMs = 30_000
 /** `cpuMs`: what its thread had had by then; `isWaiting`: it has waited in the system at every look since. */
 type Seen = { beats: number; ready: boolean; at: number; cpuMs?: number; isWaiting: boolean }
 
-/** Ends workers whose event loop is blocked, that never get ready, or that hold too much memory outside their heap. */
-export function createHeartbeat({ clock, workers, maxExternalMb, loadOf = loadOfThread }: HeartbeatOptions) {
+/** Ends workers whose event loop is blocked, that never get ready, or that hold too much memory. */
+export function createHeartbeat({ clock, workers, memoryMb, loadOf = loadOfThread }: HeartbeatOptions) {
   const seen = new Map<Watched, Seen>()
   let cancel: (() => void) | undefined
   let lastTick = 0
@@ -57,7 +59,7 @@ export function createHeartbeat({ clock, workers, maxExternalMb, loadOf = loadOf
   }
 
   function check(worker: Watched, now: number): void {
-    const { beats, externalMb, thread } = worker.pulse()
+    const { beats, thread, heapMb, externalMb } = worker.pulse()
     const load = loadOf(thread)
     const { ready } = worker
     const before = seen.get(worker)
@@ -65,14 +67,28 @@ export function createHeartbeat({ clock, workers, maxExternalMb, loadOf = loadOf
     if (!isSilent) seen.set(worker, { beats, ready, at: now, isWaiting: true, ...(load && { cpuMs: load.cpuMs }) })
     else before.isWaiting &&= load?.isWaiting === true
     const silentMs = isSilent ? now - before.at : 0
-    const kill = (why: string, isMemory = false) => worker.kill({ why, isMemory })
-    if (externalMb > maxExternalMb) {
-      kill(`it held ${externalMb} MB outside its heap (workerMemoryMb is ${maxExternalMb})`, true)
-    } else if (!ready) {
+    const kill = (why: string) => worker.kill({ why, isMemory: false })
+    if (heapMb > memoryMb) outOfMemory(worker, `its heap held ${heapMb} MB`)
+    else if (externalMb > memoryMb) outOfMemory(worker, `it held ${externalMb} MB outside its heap`)
+    else if (!ready) {
       if (silentMs > startMs) kill(`it was not ready after ${startMs / 1000} s`)
     } else if (silentMs > starvedMs || (silentMs > blockedMs && !isStarved(before, load))) {
       kill(`its event loop was blocked for ${Math.round(silentMs)} ms`)
+    } else if (silentMs > tickMs) {
+      void lookInto(worker)
     }
+  }
+
+  /** A worker that says nothing may be filling its heap. */
+  async function lookInto(worker: Watched): Promise<void> {
+    const heapMb = await worker.heapMb()
+    if (heapMb !== undefined && heapMb > memoryMb && !worker.leaving) {
+      outOfMemory(worker, `its heap held ${Math.round(heapMb)} MB`)
+    }
+  }
+
+  function outOfMemory(worker: Watched, held: string): void {
+    worker.kill({ why: `it ran out of memory: ${held} (workerMemoryMb is ${memoryMb})`, isMemory: true })
   }
 
   return {

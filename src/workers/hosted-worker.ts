@@ -25,6 +25,8 @@ export type HostedWorker = {
   abandon(fence: Fence): void
   drain(): void
   pulse(): PulseReading
+  /** What its heap holds, in MB, asked from outside. */
+  heapMb(): Promise<number | undefined>
   /** Share of the time since it was last asked in which its event loop was at work, from 0 to 1. */
   utilization(): number
   /** Ends the thread and tells its activations why, after its exit or one second, whichever is first. */
@@ -101,6 +103,7 @@ export function startWorker(id: WorkerId, options: HostOptions & ThreadOptions):
     drain: wire.drain,
     pulse: () => readPulse(wire.ports.pulse),
     utilization: thread.utilization,
+    heapMb: thread.heapMb,
     kill,
     async retire() {
       retired = true

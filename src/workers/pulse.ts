@@ -9,14 +9,16 @@ export type PulseReading = {
   current: number
   /** Whose code ran last, newest first. */
   recent: number[]
-  /** Buffers and other memory outside the heap, which no heap limit counts, in MB. */
+  /** What its heap held at its last beat, in MB. */
+  heapMb: number
+  /** The same of Buffers and other memory outside the heap, which no heap limit counts. */
   externalMb: number
   /** The system's number of the thread; 0: unknown. */
   thread: number
 }
 
 /** Indices of 32-bit words; `recent` is the first of a ring, `switches` counts what was written to it. */
-export const pulseWord = { beats: 0, current: 1, externalMb: 2, switches: 3, thread: 4, recent: 5 } as const
+export const pulseWord = { beats: 0, current: 1, externalMb: 2, switches: 3, thread: 4, heapMb: 5, recent: 6 } as const
 /** A power of two. */
 export const recentTickets = 16
 
@@ -35,6 +37,7 @@ export function readPulse(memory: SharedArrayBuffer): PulseReading {
     beats: word(pulseWord.beats),
     current: word(pulseWord.current),
     recent: [...new Set(ring)].filter((ticket) => ticket !== 0),
+    heapMb: word(pulseWord.heapMb),
     externalMb: word(pulseWord.externalMb),
     thread: word(pulseWord.thread),
   }

@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import type { HeapInfo } from 'node:v8'
 import type { Worker } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import { messageOf } from '../core/errors.ts'
 import type { WorkerPorts } from './worker-entry.ts'
 
 export type ThreadOptions = {
-  /** Old generation of a thread's heap, in MB. */
+  /** What a thread may hold in its heap, and outside of it, in MB. */
   memoryMb: number
   /** The worker's program; default: the bundled one. */
   workerFile?: string
@@ -23,9 +24,17 @@ export type Thread = {
   quit: Promise<string>
   /** Share of the time since it was last asked in which its event loop was at work, from 0 to 1. */
   utilization(): number
+  /** What its heap holds, in MB, also while its event loop is blocked; undefined where Node cannot tell (before 22.16). */
+  heapMb(): Promise<number | undefined>
   /** Tells it to go. It may be stuck in a synchronous call of the system: nothing here waits for it. */
   terminate(): void
 }
+
+/**
+ * At V8's own limit a thread ends with an error, or the whole program with it (https://github.com/nodejs/node/issues/47224).
+ * So the host looks after the heap itself, and V8's limit, that much higher, is for what grows faster than it looks.
+ */
+const heapHeadroom = 1.5
 
 /**
  * Starts a thread in a piscina pool of its own. A pool of several cannot say which of its threads will take a task, and a
@@ -43,7 +52,7 @@ export function startThread(ports: WorkerPorts, { memoryMb, workerFile }: Thread
     env: { ...process.env },
     // Flags of the program, such as --input-type, can keep a worker from starting.
     execArgv: [],
-    resourceLimits: { maxOldGenerationSizeMb: memoryMb },
+    resourceLimits: { maxOldGenerationSizeMb: memoryMb * heapHeadroom },
   })
   // Told by the thread's own events.
   pool.on('error', () => undefined)
@@ -66,7 +75,22 @@ export function startThread(ports: WorkerPorts, { memoryMb, workerFile }: Thread
     void pool.destroy()
     return hasThrown ? describe(thrown, memoryMb) : { why: `it exited with code ${code}`, isMemory: false }
   })
-  return { exited, quit, utilization: utilizationOf(thread), terminate: () => void pool.destroy() }
+  return {
+    exited,
+    quit,
+    utilization: utilizationOf(thread),
+    heapMb: () => heapOf(thread),
+    terminate: () => void pool.destroy(),
+  }
+}
+
+async function heapOf(thread: Worker & { getHeapStatistics?(): Promise<HeapInfo> }): Promise<number | undefined> {
+  try {
+    const heap = await thread.getHeapStatistics?.()
+    return heap && heap.used_heap_size / 2 ** 20
+  } catch {
+    return undefined // It has gone meanwhile.
+  }
 }
 
 function utilizationOf({ performance }: Worker): () => number {

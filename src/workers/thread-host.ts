@@ -15,7 +15,7 @@ export type ThreadHostOptions = HostOptions & {
   threads: number
   /** Threads besides them, each for one session alone; default 4. */
   aloneThreads?: number
-  /** Heap of a thread, in MB, and what it may hold outside of it; default 512. */
+  /** What a thread may hold in its heap, and outside of it, in MB; default 512. */
   memoryMb?: number
   /** The worker's program; default: the bundled one. */
   workerFile?: string
@@ -32,7 +32,7 @@ export function createThreadHost(options: ThreadHostOptions): Host {
   const shared = new Map<WorkerId, HostedWorker>()
   const alone = new Map<WorkerId, HostedWorker>()
   const growth = createGrowth({ clock, workers: () => staying(), grow: () => warm(wanted + 1) })
-  const heartbeat = createHeartbeat({ clock, workers: all, maxExternalMb: memoryMb })
+  const heartbeat = createHeartbeat({ clock, workers: all, memoryMb })
   let started = 0
   /** Threads that are replaced when they go. */
   let wanted = 0

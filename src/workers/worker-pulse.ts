@@ -24,9 +24,11 @@ export function createWorkerPulse(memory: SharedArrayBuffer): WorkerPulse {
   let last = 0
   let switches = 0
   let active = 0
+  let isDying = false
   let timer: NodeJS.Timeout | undefined
 
   function enter(ticket: number): void {
+    if (isDying) return
     current = ticket
     words[pulseWord.current] = ticket
     if (ticket === 0 || ticket === last) return
@@ -37,7 +39,9 @@ export function createWorkerPulse(memory: SharedArrayBuffer): WorkerPulse {
   }
 
   function beat(): void {
-    words[pulseWord.externalMb] = getHeapStatistics().external_memory / 2 ** 20
+    const { used_heap_size, external_memory } = getHeapStatistics()
+    words[pulseWord.heapMb] = used_heap_size / 2 ** 20
+    words[pulseWord.externalMb] = external_memory / 2 ** 20
     Atomics.add(words, pulseWord.beats, 1)
   }
 
@@ -51,6 +55,7 @@ export function createWorkerPulse(memory: SharedArrayBuffer): WorkerPulse {
   // Node reports it only after the code that caused it is through: say whose it was, then die of it as usual.
   process.on('unhandledRejection', (reason, promise) => {
     enter((promise as Marked)[ticketKey] ?? 0)
+    isDying = true
     throw reason
   })
 
