@@ -92,6 +92,14 @@ describe('configuration', () => {
     ])
   })
 
+  test('of a trusted project may not open private networks to webfetch', async () => {
+    await put('user/config.yaml', 'webfetch: { allowHosts: [wiki.local] }\n')
+    await put('project/troupe.yaml', 'webfetch: { allowHosts: ["*"] }\n')
+    const { config, diagnostics } = await load()
+    expect(config.webfetch).toEqual({ allowHosts: ['wiki.local'] })
+    expect(diagnostics.map(({ message }) => message)).toEqual([expect.stringContaining('webfetch.allowHosts')])
+  })
+
   test('keeps what the user denies at depth', async () => {
     await put('user/config.yaml', 'denyAtDepth: [webfetch]\n')
     await put('project/troupe.yaml', 'denyAtDepth: [bash]\n')

@@ -10,7 +10,7 @@ import type { FileList, FileMatches, GrepRequest, GrepResult, SearchEngine, Sear
 import { newestFirst } from './walk-files.ts'
 
 const maxFiles = 300_000
-const redated = 500
+const redated = 200
 
 /** What is searched is what git would take in: no configuration, no ignore files of other programs, no links. */
 const base = [
