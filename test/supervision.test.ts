@@ -169,7 +169,7 @@ test('what a thread sends for an activation that is over changes nothing', async
 })
 
 test('a worker whose activation ignores that it is cancelled is replaced, and the session goes on', async () => {
-  const workplace = createWorkplace({ 'trap.stuck': 'always'.padEnd(300_000) })
+  const workplace = createWorkplace({ 'trap.stuck': 'always'.padEnd(3_000_000) })
   const script = {
     rules: [
       { when: { text: 'again' }, reply: { text: 'went on' } },

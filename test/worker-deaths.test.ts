@@ -112,7 +112,7 @@ describe('a death that nobody can be named for', () => {
   const others = Array.from({ length: 6 }, (_, n) => ({ ...streams, prompt: `stream ${n}` }))
 
   test('(heap) sets at most four apart, each alone, until the culprit shows itself', async () => {
-    const workplace = createWorkplace({ 'trap.hoard': '2'.padEnd(300_000) })
+    const workplace = createWorkplace({ 'trap.hoard': '2'.padEnd(3_000_000) })
     const { finished, events, restarted, session } = await play(workplace, treeWith('trap.hoard', others), smallHeap)
     expect(finished.text).toContain('exp-1: recovered')
     expect(finished.jobs.every(({ state }) => state === 'completed')).toBe(true)
