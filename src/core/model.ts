@@ -1,4 +1,5 @@
 import type { CallId, SessionId } from './ids.ts'
+import type { ResultImage } from './records.ts'
 
 /** JSON Schema as sent to a model server. */
 export type JsonSchema = { [key: string]: unknown }
@@ -18,7 +19,13 @@ export type ModelMessage =
       thinking?: string
       calls: { id: string; tool: string; args: Record<string, unknown> }[]
     }
-  | { role: 'tool'; id: string; tool: string; output: string; isError: boolean }
+  | { role: 'tool'; id: string; tool: string; output: string; isError: boolean; images?: ModelImage[] }
+
+/** An image that belongs to a result. `data` is its content in base64, once it is loaded to be sent. */
+export type ModelImage = ResultImage & { data?: string }
+
+/** About what an image takes of a model's context. */
+export const tokensPerImage = 1000
 
 /** Who asks, for scripted models and for the headers `x-troupe-*`. */
 export type RequestFacts = {
@@ -70,6 +77,8 @@ export type ModelProfile = {
   /** Billions; missing: unknown. */
   parameters?: number
   tools: boolean
+  /** It can look at images. */
+  vision?: boolean
 }
 
 /**

@@ -42,7 +42,11 @@ export type CallResult = {
   todos?: Todo[]
   /** The file that holds the whole output when it was shortened. */
   spilled?: string
+  images?: ResultImage[]
 }
+
+/** An image that a model is shown with a result: `name` is its hash and that of the file that keeps it, `label` what the model calls it. */
+export type ResultImage = { name: string; label: string; mediaType: string; bytes: number }
 
 /** What a child hands to its parent. */
 export type JobResult = { state: EndState; text: string; error?: ErrorData; usage: Usage; turns: number }

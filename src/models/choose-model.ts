@@ -80,6 +80,7 @@ function choose(server: Server, name: string, details: ModelDetails): ChosenMode
       contextTokens: Math.min(entry.contextTokens ?? defaultContextTokens, limit),
       ...(details.parameters !== undefined && { parameters: details.parameters }),
       tools: details.tools,
+      vision: details.vision,
     },
     keepAliveSeconds,
     timeouts: {
@@ -126,8 +127,14 @@ async function chooseScript(file: string, { servers }: ModelQuestion): Promise<C
   const { loadScript } = await import('./scripted/script-file.ts')
   const { model, server } = loadScript(path)
   const contextTokens = Math.min(servers.scripted?.contextTokens ?? defaultContextTokens, model.context)
-  const { parameters, tools } = model
-  const profile = { ref: `scripted:${path}`, contextTokens, ...(parameters !== undefined && { parameters }), tools }
+  const { parameters, tools, vision } = model
+  const profile = {
+    ref: `scripted:${path}`,
+    contextTokens,
+    ...(parameters !== undefined && { parameters }),
+    tools,
+    vision,
+  }
   return { spec: { provider: 'scripted', path, profile }, slots: server?.parallel || null }
 }
 

@@ -1,4 +1,4 @@
-import type { ModelMessage, ModelRequest, ToolSpec } from '../core/model.ts'
+import { type ModelMessage, type ModelRequest, type ToolSpec, tokensPerImage } from '../core/model.ts'
 import { toBoardMessage } from './job-board-message.ts'
 
 const charsPerToken = 4
@@ -17,7 +17,9 @@ export function textTokens(text: string): number {
 
 function messageChars(message: ModelMessage): number {
   if (message.role === 'user') return message.text.length
-  if (message.role === 'tool') return message.output.length
+  if (message.role === 'tool') {
+    return message.output.length + (message.images?.length ?? 0) * tokensPerImage * charsPerToken
+  }
   return message.text.length + (message.calls.length === 0 ? 0 : callChars(message.calls))
 }
 

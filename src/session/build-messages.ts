@@ -49,8 +49,9 @@ function messagesOf(item: HistoryItem, nameOf: NameOf): ModelMessage[] {
     case 'assistant':
       return [assistantMessage(item, nameOf)]
     case 'result': {
-      const { output, isError } = item.result
-      return [{ role: 'tool', id: providerCallId(item.call), tool: nameOf(item.tool), output, isError }]
+      const { output, isError, images } = item.result
+      const message = { id: providerCallId(item.call), tool: nameOf(item.tool), output, isError }
+      return [{ role: 'tool', ...message, ...(images && { images }) }]
     }
     case 'sub-agent-result':
       return pair(item)

@@ -1,3 +1,4 @@
+import { tokensPerImage } from '../core/model.ts'
 import type { HistoryItem, SessionState } from '../core/state.ts'
 import { resultText } from './build-messages.ts'
 import { openCallCount } from './next-step.ts'
@@ -60,6 +61,7 @@ function tailStart(history: HistoryItem[], keepTokens: number): number {
     const item = history[index]
     if (!item) break
     tokens += itemText(item).length / charsPerToken
+    if (item.kind === 'result') tokens += (item.result.images?.length ?? 0) * tokensPerImage
     if (tokens > keepTokens) break
     if (item.kind === 'assistant' && isBoundary(history, index)) start = index
   }

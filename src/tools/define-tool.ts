@@ -27,6 +27,8 @@ export type ToolContext = {
   /** Hosts of private networks that `webfetch` may contact, with a port or without; `*` is any text. */
   fetchHosts?: readonly string[]
   spawnable: readonly AgentSummary[]
+  /** The model can look at images. */
+  sees?: boolean
   /** Longest output, in characters: the toolset's, or less where the model's context is small. */
   maxChars?: number
   /** The name under which the model sees a canonical tool. */
@@ -84,6 +86,8 @@ export type ToolOutput = {
   todos?: Todo[]
   /** Output that was cut before it reached us: the whole is in this file. */
   spilled?: string
+  /** What the model is shown besides. */
+  images?: { label: string; mediaType: string; content: Buffer }[]
 }
 
 /** What a person is shown before a call acts. `basis` is the hash of what the detail was made from. */

@@ -2,19 +2,20 @@ import * as z from 'zod'
 import { RuntimeError } from '../core/errors.ts'
 import type { PermissionRequest } from '../core/permission.ts'
 import { defineTool, type ToolContext, type ToolOutput } from './define-tool.ts'
+import { imageOutput } from './image-output.ts'
 import { defaultPageLines, type LineWindow, pageOf, pastEnd, windowOf } from './pagination.ts'
-import { streamWindow } from './stream-window.ts'
+import { fileHead, streamWindow } from './stream-window.ts'
 import { count } from './text.ts'
 import { binaryKind, utf8Of } from './text-files.ts'
 import { toolsets } from './toolsets.ts'
 import type { ResolvedPath } from './workspace.ts'
 import { type FileStat, listFolder, maxHashedBytes } from './workspace-files.ts'
 
-/** Reads a window of one text file, lines numbered from 1, or lists a folder. */
+/** Reads a window of one text file, lines numbered from 1, shows an image to a model that sees, or lists a folder. */
 export const read = defineTool({
   name: 'read',
   description:
-    'Read a text file, or list a folder. Lines come numbered as `cat -n` does; the numbers are not part of the file. If there is more, go on with offset.',
+    'Read a text file, list a folder, or look at an image if you can see. Lines come numbered as `cat -n` does; the numbers are not part of the file. If there is more, go on with offset.',
   input: z.object({
     file_path: z.string().describe('File or folder, absolute or relative to the workspace'),
     offset: z.int().min(0).optional().describe('First line to return, from 1'),
@@ -57,9 +58,11 @@ function listing({ file, offset, limit }: Wanted, context: ToolContext): ToolOut
 async function fileWindow(wanted: Wanted, context: ToolContext): Promise<ToolOutput> {
   const { file, stat, offset } = wanted
   const title = file.relative
-  const { window, hash, kind } = await loadWindow(wanted, context)
+  const { window, hash, kind, bytes } = await loadWindow(wanted, context)
   if (!window) {
-    return { title, output: `${file.relative} is ${kind} (${stat.size} bytes); only text can be read.` }
+    const image = bytes && imageOutput({ label: file.relative, bytes, sees: context.sees ?? false })
+    if (!image) return { title, output: `${file.relative} is ${kind} (${stat.size} bytes); only text can be read.` }
+    return { title, ...image, ...(image.images && { touched: [{ path: file.path, kind: 'read', hash }] }) }
   }
   if (window.total === 0) {
     return { title, output: `${file.relative} is an empty file.`, touched: [{ path: file.path, kind: 'read', hash }] }
@@ -73,14 +76,14 @@ async function fileWindow(wanted: Wanted, context: ToolContext): Promise<ToolOut
 async function loadWindow(
   { file, stat, offset, limit }: Wanted,
   { workspace, signal }: ToolContext,
-): Promise<{ window: LineWindow | undefined; hash: string; kind: string }> {
+): Promise<{ window: LineWindow | undefined; hash: string; kind: string; bytes?: Buffer }> {
   if (stat.size > maxHashedBytes) {
     const window = await streamWindow(file, { from: offset, limit, version: stat.version, signal })
-    return { window, hash: stat.version, kind: 'a binary file' }
+    return { window, hash: stat.version, kind: window ? '' : binaryKind(fileHead(file)) }
   }
   const { bytes, hash } = await workspace.load(file, signal)
   const text = utf8Of(bytes)
-  return { window: text && windowOf(text, offset, limit), hash, kind: binaryKind(bytes) }
+  return { window: text && windowOf(text, offset, limit), hash, kind: binaryKind(bytes), bytes }
 }
 
 function paged(window: LineWindow, file: ResolvedPath, context: ToolContext, numbered: boolean) {

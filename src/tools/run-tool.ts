@@ -6,6 +6,7 @@ import type { CallResult, RecordedCall } from '../core/records.ts'
 import type { OpenAsk } from '../core/state.ts'
 import type { Tool, ToolContext, ToolOutput } from './define-tool.ts'
 import { explained } from './explained.ts'
+import { keepImage } from './kept-images.ts'
 import { parseInput } from './parse-input.ts'
 import type { ToolRegistry } from './registry.ts'
 import { repairNewlines } from './repair-newlines.ts'
@@ -179,7 +180,9 @@ async function resultOf(output: ToolOutput, { request, tool, profile }: Attempt)
   const { text, spilled } = await shorten({ output, keep: tool.keep, profile, spillPath })
   const isError = output.isError ?? false
   const { title, metadata, touched, todos } = output
-  return { output: text, isError, how: isError ? 'error' : 'ok', title, metadata, touched, todos, spilled }
+  const images = output.images?.map((image) => keepImage(request.outputDir, image))
+  const rest = { title, metadata, touched, todos, spilled, ...(images && { images }) }
+  return { output: text, isError, how: isError ? 'error' : 'ok', ...rest }
 }
 
 function resultOfThrown(thrown: unknown, { request, tool, started }: Attempt): CallResult {

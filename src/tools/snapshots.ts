@@ -19,7 +19,7 @@ export function keepSnapshot(dir: string, bytes: Buffer): string {
     renameSync(fresh, path)
   } catch (cause) {
     rmSync(fresh, { force: true })
-    const message = `Nothing was written: the old content could not be kept in ${dir} (${platformError(cause)}). Make room there.`
+    const message = `Nothing was done: what is to be kept first could not be written to ${dir} (${platformError(cause)}). Make room there.`
     throw new RuntimeError('not-kept', message, { cause })
   }
   return name

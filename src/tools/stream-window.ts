@@ -48,6 +48,17 @@ export async function streamWindow(file: ResolvedPath, request: WindowRequest): 
   }
 }
 
+/** The first bytes of a file: enough to tell what it is. */
+export function fileHead(file: ResolvedPath): Buffer {
+  const descriptor = openNow(file)
+  try {
+    const head = Buffer.alloc(64)
+    return head.subarray(0, readSync(descriptor, head, 0, head.length, 0))
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
 function openNow(file: ResolvedPath): number {
   try {
     return openSync(file.path, openFlags)

@@ -7,6 +7,7 @@ import { createModel } from '../models/create-model.ts'
 import { buildMessages } from '../session/build-messages.ts'
 import { buildSystem } from '../session/build-system.ts'
 import { askModel } from './ask-model.ts'
+import { attachImages } from './attach-images.ts'
 import { compactHistory, isNearlyFull } from './compact-history.ts'
 import type { Activation } from './run-activation.ts'
 import { gateOf } from './server-gate.ts'
@@ -63,7 +64,8 @@ function ask(activation: Activation, model: Model, build: BuildRequest): Promise
 
 function requestBuilder({ task, seed, registry }: Activation, model: Model, board: string) {
   const { agent, depth } = seed
-  const messages = buildMessages(task.state, registry.nameOf)
+  const { vision = false } = model.profile
+  const messages = attachImages(buildMessages(task.state, registry.nameOf), { dir: task.outputDir, vision })
   const tools = registry.specs()
   const { contextTokens } = model.profile
   const skills = registry.find('skill') === undefined ? [] : task.skills

@@ -127,6 +127,7 @@ function toolContext(activation: Activation, call: OpenCall, workspace: Workspac
     fetchHosts: task.settings.fetchHosts ?? [],
     ...(task.memory && { memoryFile: task.memory.file }),
     spawnable: task.spawnable,
+    sees: task.model.profile.vision ?? false,
     maxChars: roomForText(task.model.profile.contextTokens, toolsets[registry.toolset].maxChars),
     nameOf: registry.nameOf,
     services: createServices(activation, call),

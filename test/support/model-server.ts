@@ -10,6 +10,8 @@ import { createStage, createWorkplace, type Stage, type Workplace } from './work
 export type SentMessage = {
   role: string
   content: string
+  /** Base64. */
+  images?: string[]
   tool_name?: string
   tool_calls?: { id: string; function: { name: string; arguments: Record<string, unknown> } }[]
 }
@@ -33,7 +35,11 @@ export type ModelServer = { url: string; asked: Asked[]; close(): Promise<void> 
 export type AnswerChat = (response: ServerResponse, asked: Asked, nth: number) => void
 
 /** An Ollama server that says what `answer` writes, byte by byte if need be; closed after the test. */
-export async function startModelServer(answer: AnswerChat): Promise<ModelServer> {
+export async function startModelServer(
+  answer: AnswerChat,
+  capabilities = ['completion', 'tools'],
+): Promise<ModelServer> {
+  const described = { capabilities, model_info: { 'x.context_length': 32_768 } }
   const asked: Asked[] = []
   const sockets = new Set<Socket>()
   const server = createServer(async (request, response) => {
@@ -54,8 +60,6 @@ export async function startModelServer(answer: AnswerChat): Promise<ModelServer>
   onTestFinished(close)
   return { url: running.url, asked, close }
 }
-
-const described = { capabilities: ['completion', 'tools'], model_info: { 'x.context_length': 32_768 } }
 
 async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []

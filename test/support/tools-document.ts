@@ -31,6 +31,9 @@ Paths are relative to the workspace. Searches take in what git does not ignore, 
 a binary for the machine. \`grep\` shows nothing of files that may not be read, \`glob\` shows their names. \`webfetch\` contacts nothing in
 private networks but the hosts in \`webfetch.allowHosts\` of your own configuration ([cli.md](cli.md#configuration)).
 
+\`read\` shows PNG, JPEG and WebP images, up to 5 MB, to models whose server says that they see (\`vision\`); to others it names
+them. What is shown is kept beside the session's outputs; of many images a request carries the newest, up to 12 MB.
+
 What the project tells every agent is part of its system prompt: \`AGENTS.md\` and \`CLAUDE.md\` from the worktree down to the
 workspace, and \`.troupe/memory.md\`, which \`update_memory\` writes; at most an eighth of the model's context in all.
 `

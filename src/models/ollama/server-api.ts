@@ -15,6 +15,7 @@ export type ModelDetails = {
   /** Billions. */
   parameters?: number
   tools: boolean
+  vision: boolean
   remote: boolean
 }
 
@@ -45,9 +46,15 @@ export function readDetails(answer: unknown): ModelDetails {
     tools: Array.isArray(shown.capabilities)
       ? shown.capabilities.includes('tools')
       : string(shown.template).includes('.Tools'),
+    vision: Array.isArray(shown.capabilities)
+      ? shown.capabilities.includes('vision')
+      : array(object(shown.details).families).some((family) => visionFamilies.has(string(family))),
     remote: isRemote(shown),
   }
 }
+
+/** Servers that report no capabilities name what an image goes through. */
+const visionFamilies = new Set(['clip', 'mllama'])
 
 /** Version of the server. */
 export async function serverVersion(url: string, timeoutMs: number): Promise<string> {

@@ -30,8 +30,13 @@ export function createRecording(): Recording {
   let model: Record<string, unknown> | undefined
 
   return {
-    describe({ contextLimit, parameters, tools }) {
-      model = { context: contextLimit, ...(parameters !== undefined && { parameters }), tools }
+    describe({ contextLimit, parameters, tools, vision }) {
+      model = {
+        context: contextLimit,
+        ...(parameters !== undefined && { parameters }),
+        tools,
+        ...(vision && { vision }),
+      }
       if (contextLimit === undefined) delete model.context
     },
     add(request, answer) {

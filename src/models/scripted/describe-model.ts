@@ -16,7 +16,7 @@ export function showModel({ model }: Script): object {
       ...(model.parameters && { 'general.parameter_count': Math.round(model.parameters * 1e9) }),
       'scripted.context_length': model.context,
     },
-    capabilities: model.tools ? ['completion', 'tools', 'thinking'] : ['completion', 'thinking'],
+    capabilities: ['completion', ...(model.tools ? ['tools'] : []), ...(model.vision ? ['vision'] : []), 'thinking'],
     modified_at: '2026-01-01T00:00:00Z',
   }
 }

@@ -10,6 +10,8 @@ export type ScriptFacts = RequestFacts & {
   text: string
   /** `sub_agent_result` pairs among the messages. */
   results: number
+  /** Images sent with the messages. */
+  images: number
   /** Names of the tools offered. */
   tools: string[]
   messages: readonly ModelMessage[]
@@ -24,6 +26,7 @@ export function factsOf(request: ModelRequest): ScriptFacts {
     last: last?.role === 'tool' ? last.tool : 'user',
     text: last?.role === 'tool' ? last.output : (last?.text ?? ''),
     results: messages.filter(isResult).length,
+    images: messages.reduce((sum, message) => sum + imagesOf(message), 0),
     tools: request.tools.map(({ name }) => name),
     messages,
   }
@@ -44,8 +47,20 @@ export function resultLines({ messages }: ScriptFacts): string {
 
 /** One line for a person who wonders why no rule matched. */
 export function describeFacts(facts: ScriptFacts): string {
-  const { agent, depth, turn, attempt, purpose, last, results, prompt, text, tools } = facts
-  const shown = { agent, depth, turn, attempt, purpose, last, results, prompt: short(prompt), text: short(text), tools }
+  const { agent, depth, turn, attempt, purpose, last, results, images, prompt, text, tools } = facts
+  const counted = images > 0 ? { results, images } : { results }
+  const shown = {
+    agent,
+    depth,
+    turn,
+    attempt,
+    purpose,
+    last,
+    ...counted,
+    prompt: short(prompt),
+    text: short(text),
+    tools,
+  }
   return Object.entries(shown)
     .map(([name, value]) => `${name}: ${JSON.stringify(value)}`)
     .join(', ')
@@ -55,6 +70,10 @@ const resultTool = 'sub_agent_result'
 
 function isResult(message: ModelMessage): message is Extract<ModelMessage, { role: 'tool' }> {
   return message.role === 'tool' && message.tool === resultTool
+}
+
+function imagesOf(message: ModelMessage): number {
+  return message.role === 'tool' ? (message.images ?? []).filter(({ data }) => data !== undefined).length : 0
 }
 
 function short(text: string): string {

@@ -19,6 +19,7 @@ function matchRule({ when }: ScriptRule, facts: ScriptFacts): string[] | undefin
   if (when.agent !== undefined && !wildcard(when.agent).test(facts.agent)) return undefined
   if (!countHolds(when.depth, facts.depth) || !countHolds(when.turn, facts.turn)) return undefined
   if (!countHolds(when.attempt, facts.attempt) || !countHolds(when.results, facts.results)) return undefined
+  if (!countHolds(when.images, facts.images)) return undefined
   if (when.last !== undefined && !isSameTool(when.last, facts.last)) return undefined
   if (when.tools && !when.tools.every((name) => facts.tools.some((offered) => isSameTool(name, offered)))) {
     return undefined

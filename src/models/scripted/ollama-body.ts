@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ModelMessage, ModelRequest, ToolSpec } from '../../core/model.ts'
 import { decodeArguments } from '../decode-arguments.ts'
+import { isImagesText } from '../images-message.ts'
 import { array, object, string } from '../untyped.ts'
 import { fromFactHeaders } from '../wire-facts.ts'
 import { withoutBoard } from './without-board.ts'
@@ -54,9 +55,16 @@ function readMessages(sent: Record<string, unknown>[]): Conversation {
     } else if (message.role === 'tool') {
       const { id, tool } = ids.answer(string(message.tool_call_id), string(message.tool_name))
       messages.push({ role: 'tool', id, tool, output: text, isError: false })
-    } else messages.push({ role: 'user', text })
+    } else if (!addImages(messages.at(-1), text, array(message.images))) messages.push({ role: 'user', text })
   }
   return { system: system.join('\n\n'), ...withoutBoard(messages) }
+}
+
+/** False unless the message shows the images of results, of which `result` is the last. */
+function addImages(result: ModelMessage | undefined, text: string, sent: readonly unknown[]): boolean {
+  if (result?.role !== 'tool' || sent.length === 0 || !isImagesText(text)) return false
+  result.images = sent.map(string).map((data) => ({ name: '', label: '', mediaType: '', bytes: data.length, data }))
+  return true
 }
 
 function readCall(call: Record<string, unknown>, ids: ReturnType<typeof createCallIds>) {

@@ -35,6 +35,7 @@ const when = z
     last: z.string(),
     text: pattern,
     results: count,
+    images: count,
     tools: z.union([z.string().transform((name) => [name]), z.array(z.string())]),
   })
   .partial()
@@ -103,6 +104,7 @@ const model = z.strictObject({
   context: z.int().min(1).default(32768),
   parameters: parameters.optional(),
   tools: z.boolean().default(true),
+  vision: z.boolean().default(false),
 })
 
 /** `parallel: 0` is no limit; 0 elsewhere takes no time. */
@@ -117,7 +119,7 @@ const server = z.strictObject({
 
 /** A script file, as described in docs/scripted-models.md. */
 export const scriptSchema = z.strictObject({
-  model: model.default({ context: 32768, tools: true }),
+  model: model.default({ context: 32768, tools: true, vision: false }),
   server: server.optional(),
   rules: z.array(
     z.strictObject({
