@@ -1,7 +1,7 @@
 import type { ErrorData } from './errors.ts'
 import type { AskId, CallId, JobId, SessionId, WorkerId } from './ids.ts'
 import type { Usage } from './model.ts'
-import type { AskKind } from './permission.ts'
+import type { AskKind, GrantScope } from './permission.ts'
 import type { EndState } from './records.ts'
 
 /** What a job's row shows; `waiting` is suspended on a person or a child. */
@@ -21,7 +21,14 @@ export type PermissionAsk = {
   agent: string
   depth: number
   alias?: string
+  /** Why it is asked. */
+  reason?: string
+  /** What of it was judged apart, as lines: each command of a list, each path outside the worktree. */
+  units?: string[]
+  /** The rule that an "always" stores, as `key:pattern`; missing: it can only be answered once. */
   always?: string
+  /** For whom an "always" can be stored. */
+  scopes?: GrantScope[]
 }
 
 /** What happens, as one union: the table of contents of the runtime. Plain data; times are wall-clock milliseconds. */

@@ -3,7 +3,7 @@ import type { ErrorData } from './errors.ts'
 import type { EventBody } from './events.ts'
 import type { CallId, SessionId } from './ids.ts'
 import type { ModelSpec } from './model.ts'
-import type { Rule } from './permission.ts'
+import type { AgentLevel, Rule } from './permission.ts'
 import type { JournalRecord, LimitReached, RecordBody } from './records.ts'
 import type { RunSettings } from './settings.ts'
 import type { SessionState } from './state.ts'
@@ -35,8 +35,10 @@ export type ActivationTask = {
   skills: SkillDefinition[]
   /** The same for the life of a session in one process: the system prompt holds it. */
   memory?: ProjectMemory
-  /** "Always" answers of the session's tree. */
+  /** "Always" answers of the session's tree and of its project. */
   grants: Rule[]
+  /** Rules of the agents above it, the root's first. */
+  above: AgentLevel[]
   /** A bound of the whole run that has been reached already. */
   exhausted?: LimitReached
   /** Bounds that count over those of the session's journal. */

@@ -8,7 +8,16 @@ export type RuleSource = 'default' | 'user' | 'project' | 'agent' | 'flag' | 'se
  * One rule. `key` is a canonical permission key (`bash`, `read`, `edit`, `webfetch`, `task`, `skill`, `mcp`,
  * `external_directory`, `claim`) or a wildcard; `pattern` has `*` and `?` only. Of the rules that match, the last one decides.
  */
-export type Rule = { key: string; pattern: string; action: Action; source: RuleSource }
+export type Rule = { key: string; pattern: string; action: Action; source: RuleSource; place?: Place }
+
+/** Where something was written: an absolute path, and the line from 1. */
+export type Place = { path: string; line?: number }
+
+/** One thing that a request wants, and what was said of it: `reason` is a short phrase for people, `rule` the one that decided. */
+export type JudgedUnit = { key: string; pattern: string; action: Action; reason: string; rule?: Rule }
+
+/** The rules of one agent in a chain of agents. `mayLoosen`: they may allow what the run would ask. */
+export type AgentLevel = { rules: Rule[]; mayLoosen: boolean }
 
 /** What one call wants to do, as data: no tool asks by itself. */
 export type PermissionRequest = {
@@ -26,7 +35,10 @@ export type PermissionRequest = {
 /** How questions are decided: by a person (`ask`), or without one. */
 export type PermissionMode = 'ask' | 'edits' | 'allow' | 'deny' | 'strict'
 
-/** What a person may answer. `always` also stores `grant` for the session tree. */
-export type AskAnswer = { decision: 'once' | 'always' | 'reject'; text?: string }
+/** For whom an "always" counts: the tree of the session that asked, or every run in this project from now on. */
+export type GrantScope = 'session' | 'project'
+
+/** What a person may answer. `always` also stores `grant`; without a `scope` for the session tree. `text`: why not. */
+export type AskAnswer = { decision: 'once' | 'always' | 'reject'; scope?: GrantScope; text?: string }
 
 export type AskKind = 'shell' | 'edit' | 'mcp' | 'acp' | 'other'

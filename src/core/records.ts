@@ -2,7 +2,7 @@ import type { AgentDefinition, AgentLimits } from './agent.ts'
 import type { ErrorData } from './errors.ts'
 import type { AskId, CallId, JobId, SessionId } from './ids.ts'
 import type { Usage } from './model.ts'
-import type { AskAnswer, AskKind, Rule } from './permission.ts'
+import type { AskAnswer, AskKind, JudgedUnit, Rule } from './permission.ts'
 
 /** Journals of a higher version than this are refused, never guessed at. */
 export const journalVersion = 1
@@ -126,6 +126,12 @@ export type RecordBody =
       pattern: string
       grant?: Rule
       basis?: string
+      /** Why it is asked, for people. */
+      reason?: string
+      /** What of it was judged apart. */
+      units?: JudgedUnit[]
+      /** Of the arguments that are asked about: what was approved is what runs. */
+      argsHash?: string
     }
   | {
       type: 'ask.resolved'

@@ -1,4 +1,4 @@
-import type { AgentLimits } from './agent.ts'
+import type { AgentDefinition, AgentLimits } from './agent.ts'
 import type { PermissionMode, Rule } from './permission.ts'
 
 /** What one process decides for all sessions it runs: configuration and flags, resolved. Plain data. */
@@ -19,6 +19,14 @@ export type RunSettings = {
   budget: { maxTokens?: number; maxCost?: number; maxChildren?: number; timeoutMs?: number }
   /** Per million tokens, by model. */
   prices: Record<string, { input: number; output: number }>
+}
+
+/** Whether an agent's own rules may allow what the run would ask: those of an untrusted project only narrow. */
+export function agentMayLoosen(
+  { source }: Pick<AgentDefinition, 'source'>,
+  { projectTrusted }: Pick<RunSettings, 'projectTrusted'>,
+): boolean {
+  return source.kind !== 'project' || projectTrusted
 }
 
 const depthDefaults = ['task', 'task_*', 'read_sub_agent', 'todowrite', 'todoread']

@@ -38,6 +38,8 @@ export type OpenAsk = {
   pattern: string
   grant?: Rule
   basis?: string
+  /** Of the arguments that were shown. */
+  argsHash?: string
   answer?: AskAnswer
   /** Who decided. */
   by?: 'person' | 'policy' | 'grant' | 'withdrawn'

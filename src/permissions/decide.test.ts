@@ -173,10 +173,8 @@ describe('modes', () => {
 
   test('a deny by a rule is not marked as unasked', () => {
     const decision = decide(bash('make'), { mode: 'deny', rules: [rule('user', 'bash', 'make', 'deny')] })
-    expect(decision).toEqual({
-      action: 'deny',
-      reason: 'Denied: the rule bash "make" (user) says deny; nobody was asked.',
-    })
+    expect(decision.reason).toBe('Denied: the rule bash "make" (user) says deny; nobody was asked.')
+    expect(decision).not.toHaveProperty('unasked')
   })
 
   test('strict offers no always', () => {

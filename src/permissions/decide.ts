@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import type { Action, PermissionMode, PermissionRequest, Rule } from '../core/permission.ts'
+import type { Action, AgentLevel, JudgedUnit, PermissionMode, PermissionRequest, Rule } from '../core/permission.ts'
 import type { RunSettings } from '../core/settings.ts'
 import { grantFor } from './grants.ts'
 import { findHazard } from './hazards.ts'
@@ -15,13 +15,16 @@ import { isWild } from './wildcard.ts'
 
 /**
  * What is to happen with a request. `reason`: for a denial, the text for the model; else a short phrase for people.
- * `grant`: the rule that an "always" would store. `unasked`: denied because nobody could be asked, by no rule.
+ * `grant`: the rule that an "always" would store. `unasked`: denied because nobody could be asked, by no rule. `units`:
+ * all that was judged, in order.
  */
-export type Decision = { action: Action; reason: string; grant?: Rule; unasked?: true }
+export type Decision = { action: Action; reason: string; grant?: Rule; unasked?: true; units?: JudgedUnit[] }
 
 export type DeciderOptions = {
   settings: Pick<RunSettings, 'permissionMode' | 'rules'>
   agentRules: Rule[]
+  /** Of the agents above it, the root's first: it may do no more than each of them. */
+  above?: AgentLevel[]
   grants: Rule[]
   /** The worktree, absolute. */
   dir: string
@@ -35,12 +38,14 @@ export type Decide = (request: PermissionRequest) => Decision
 type Part = { key: string; pattern: string; verdict: Verdict; why?: string; spelled?: true }
 
 /** Decides requests of one session. Holds no resources; make a new one when grants change. */
-export function createDecider({ settings, agentRules, grants, dir, agentMayLoosen }: DeciderOptions): Decide {
-  const asAgent = agentRules.map((rule): Rule => ({ ...rule, source: 'agent' }))
-  const book = createRuleBook([...settings.rules, ...asAgent, ...grants], agentMayLoosen)
+export function createDecider(options: DeciderOptions): Decide {
+  const { settings, agentRules, above = [], grants, dir, agentMayLoosen } = options
+  const levels = [...above, { rules: agentRules, mayLoosen: agentMayLoosen }]
+  const book = createRuleBook([...settings.rules, ...grants], levels)
   return (request) => {
     if (request.key === 'bash' && request.pattern.includes('\0')) return refuse('a command cannot hold a NUL character')
-    return conclude(request, judge(book, request, dir), settings.permissionMode)
+    const parts = judge(book, request, dir)
+    return { ...conclude(request, parts, settings.permissionMode), units: parts.map(unitOf) }
   }
 }
 
@@ -130,6 +135,11 @@ function hasEffect({ key, outside }: PermissionRequest, { verdict }: Part): bool
 
 function isEasyEdit({ key, pattern, outside }: PermissionRequest): boolean {
   return key === 'edit' && outside === undefined && !isProtected(pattern)
+}
+
+function unitOf(part: Part): JudgedUnit {
+  const { key, pattern, verdict } = part
+  return { key, pattern, action: verdict.action, reason: phrase(part), ...(verdict.rule && { rule: verdict.rule }) }
 }
 
 function refuse(why: string): Decision {

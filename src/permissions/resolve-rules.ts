@@ -1,4 +1,4 @@
-import type { Action, Rule } from '../core/permission.ts'
+import type { Action, AgentLevel, Rule } from '../core/permission.ts'
 import { compileWildcard } from './wildcard.ts'
 
 /** What the rules say of one text under one key, and the rule that said it; none: nothing matched. */
@@ -27,27 +27,47 @@ export function isStricter(one: Action, other: Action): boolean {
 
 /**
  * Rules by scope: default and user, project, agent, flag, session. Within a scope the last match wins (of flags, a deny);
- * a scope never loosens a deny of a wider one, and an agent's rules loosen only if they may.
+ * a scope never loosens a deny of a wider one, and an agent's rules loosen only if they may. Of a chain of agents, the
+ * root's first, the strictest verdict counts: a sub-agent may do no more than those above it.
  */
-export function createRuleBook(rules: Rule[], agentMayLoosen: boolean): RuleBook {
-  const compiled = rules.map(compile)
+export function createRuleBook(rules: Rule[], chain: AgentLevel[]): RuleBook {
+  const compiled = rules.filter(({ source }) => source !== 'agent').map(compile)
   const of = (...sources: string[]) => compiled.filter(({ rule }) => sources.includes(rule.source))
   const base = [...of('default'), ...of('user')]
-  const scopes = [of('project'), of('agent'), of('flag'), of('session')]
+  const [project, flags, session] = [of('project'), of('flag'), of('session')]
+  const levels = distinctLevels(chain)
+
+  function resolveLevel({ own, mayLoosen }: Level, key: string, text: string, options: ResolveOptions): Verdict {
+    let verdict = resolveBase(base, key, text, options)
+    for (const scope of [project, own, flags, session]) {
+      const hits = matching(scope, key, text, options)
+      const hit = hits.find(({ rule }) => rule.source === 'flag' && rule.action === 'deny') ?? hits[hits.length - 1]
+      if (hit) verdict = narrow(verdict, hit.rule, mayLoosen)
+    }
+    return verdict
+  }
 
   return {
     resolve(key, text, options = {}) {
-      let verdict = resolveBase(base, key, text, options)
-      for (const scope of scopes) {
-        const hits = matching(scope, key, text, options)
-        const hit = hits.find(({ rule }) => rule.source === 'flag' && rule.action === 'deny') ?? hits[hits.length - 1]
-        if (hit) verdict = narrow(verdict, hit.rule, agentMayLoosen)
-      }
-      return verdict
+      const [own, ...above] = levels.map((level) => resolveLevel(level, key, text, options)).reverse()
+      return above.reduce((least, other) => (isStricter(other.action, least.action) ? other : least), own!)
     },
     restricts: (key) =>
-      compiled.some(({ rule, matchesKey }) => rule.action !== 'allow' && !isBare(rule) && matchesKey(key)),
+      [...compiled, ...levels.flatMap(({ own }) => own)].some(
+        ({ rule, matchesKey }) => rule.action !== 'allow' && !isBare(rule) && matchesKey(key),
+      ),
   }
+}
+
+type Level = { own: Compiled[]; mayLoosen: boolean }
+
+/** The session's own level comes last. Of the agents above it that say nothing, one stands for all. */
+function distinctLevels(chain: AgentLevel[]): Level[] {
+  const above = chain.slice(0, -1)
+  const silent = above.some(({ rules }) => rules.length === 0) ? [{ rules: [], mayLoosen: false }] : []
+  return [...silent, ...above.filter(({ rules }) => rules.length > 0), ...chain.slice(-1)].map(
+    ({ rules, mayLoosen }) => ({ own: rules.map((rule) => compile({ ...rule, source: 'agent' })), mayLoosen }),
+  )
 }
 
 /** True for a rule that is about everything under its key. */

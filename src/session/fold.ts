@@ -59,8 +59,9 @@ export function applyRecord(state: SessionState, record: JournalRecord): void {
       return finishCall(state, record)
     case 'ask.requested':
       return withCall(state, record.call, (call) => {
-        const { id, kind, title, detail, key, pattern, grant, basis } = record
-        call.ask = { id, kind, title, detail, key, pattern, ...(grant && { grant }), ...(basis && { basis }) }
+        const { id, kind, title, detail, key, pattern, grant, basis, argsHash } = record
+        const known = { ...(grant && { grant }), ...(basis && { basis }), ...(argsHash && { argsHash }) }
+        call.ask = { id, kind, title, detail, key, pattern, ...known }
       })
     case 'ask.resolved':
       return withCall(state, record.call, (call) => {

@@ -5,6 +5,7 @@ import type { SessionSeed } from '../core/records.ts'
 import { spawnableFor } from '../definitions/spawnable.ts'
 import { fold } from '../session/fold.ts'
 import type { Placed, WorkerDeath } from '../workers/host.ts'
+import { levelsAbove } from './agent-chain.ts'
 import type { Kernel } from './kernel.ts'
 import type { LockOwner } from './locks.ts'
 import { createRestarts } from './restarts.ts'
@@ -124,6 +125,7 @@ export function createPlacement(kernel: Kernel): Placement {
       skills,
       ...(entry.memory && { memory: entry.memory }),
       grants: kernel.entry(root).grants,
+      above: levelsAbove(kernel, entry),
       exhausted: exhaustedBudget(kernel, kernel.entry(root)),
       limits: entry.limits,
       outputDir: kernel.store.outputDir(session),

@@ -138,9 +138,16 @@ describe('permission', () => {
     expect(await world.run('ls ../other')).toBe('')
   })
 
+  test('arguments that are not those that were approved are not run', async () => {
+    const approved = { ...answeredBy({ decision: 'once' }), argsHash: '0'.repeat(64) }
+    const result = await world.result('write', args, { answered: approved })
+    expect(result).toMatchObject({ isError: true, metadata: { code: 'changed-since-approval' } })
+    expect(await world.run('ls')).toBe('')
+  })
+
   test('an ask without a preparation of its own shows what it is about', async () => {
     const grant = { key: 'read', pattern: '*', action: 'allow' as const, source: 'session' as const }
-    const decide = () => ({ action: 'ask' as const, reason: '', grant })
+    const decide = () => ({ action: 'ask' as const, reason: 'a rule says so', grant })
     expect(await world.call('read', { file_path: '/etc/hostname' }, { decide })).toEqual({
       type: 'ask',
       ask: {
@@ -150,6 +157,8 @@ describe('permission', () => {
         key: 'read',
         pattern: '/etc/hostname',
         grant,
+        reason: 'a rule says so',
+        argsHash: expect.stringMatching(/^[0-9a-f]{64}$/),
       },
     })
   })

@@ -1,9 +1,10 @@
 import { realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isAbort, messageOf, RuntimeError } from '../core/errors.ts'
-import type { Action, AskKind, PermissionRequest, Rule } from '../core/permission.ts'
+import type { Action, AskKind, JudgedUnit, PermissionRequest, Rule } from '../core/permission.ts'
 import type { CallResult, RecordedCall } from '../core/records.ts'
 import type { OpenAsk } from '../core/state.ts'
+import { assertApproved, hashOfArgs } from './approved.ts'
 import type { Tool, ToolContext, ToolOutput } from './define-tool.ts'
 import { explained } from './explained.ts'
 import { keepImage } from './kept-images.ts'
@@ -14,8 +15,8 @@ import { shorten } from './shorten.ts'
 import { type ToolsetProfile, toolsets } from './toolsets.ts'
 import { isInside } from './workspace.ts'
 
-/** What the permissions say of a request; `grant` is the rule that an "always" would store. */
-export type Decision = { action: Action; reason: string; grant?: Rule }
+/** What the permissions say of a request; `grant` is the rule that an "always" would store, `units` all that was judged. */
+export type Decision = { action: Action; reason: string; grant?: Rule; units?: JudgedUnit[] }
 
 export type ToolAsk = {
   kind: AskKind
@@ -25,6 +26,9 @@ export type ToolAsk = {
   pattern: string
   grant?: Rule
   basis?: string
+  reason?: string
+  units?: JudgedUnit[]
+  argsHash: string
 }
 
 export type ToolOutcome =
@@ -94,27 +98,13 @@ async function permitAndRun(attempt: Attempt): Promise<ToolOutcome> {
   const answer = request.answered?.answer
   if (request.answered && answer) {
     if (answer.decision === 'reject') return finished(rejected(attempt, answer.text, request.answered.by))
-    assertSameRequest(request.answered, wanted, askedKey(request, wanted))
+    assertApproved(request.answered, { call: request.call, wanted, key: askedKey(request, wanted) })
     return act(attempt, { basis: request.answered.basis }, true)
   }
   const decision = decideOn(request, wanted)
   if (decision.action === 'deny') return finished(denied(attempt, decision.reason))
-  if (decision.action === 'ask') return { type: 'ask', ask: await askOf(attempt, wanted, decision.grant) }
+  if (decision.action === 'ask') return { type: 'ask', ask: await askOf(attempt, wanted, decision) }
   return act(attempt, undefined, false)
-}
-
-/** A link swapped between the question and the answer must not lead the approval elsewhere. */
-function assertSameRequest(ask: OpenAsk, wanted: PermissionRequest, key: string): void {
-  // A claim that has been given up since asks for nothing any more.
-  const isSameKey = ask.key === key || (ask.key === 'claim' && key === 'edit')
-  if (isSameKey && ask.pattern === wanted.pattern) return
-  if (key === 'claim' && ask.pattern === wanted.pattern) {
-    throw new RuntimeError('changed-since-approval', `Since this was approved, ${wanted.claim}; nothing was done.`)
-  }
-  throw new RuntimeError(
-    'changed-since-approval',
-    `What was approved was ${ask.key} ${ask.pattern}; by now the call would act on ${wanted.pattern}. Nothing was done. Make the call again.`,
-  )
 }
 
 /** A write against a claim asks under a key of its own, which no "always" for edits answers. */
@@ -143,12 +133,18 @@ function realOrSame(path: string): string {
   }
 }
 
-async function askOf({ request, tool, input }: Attempt, wanted: PermissionRequest, grant?: Rule): Promise<ToolAsk> {
+async function askOf(
+  { request, tool, input }: Attempt,
+  wanted: PermissionRequest,
+  { grant, reason, units }: Decision,
+): Promise<ToolAsk> {
   const { pattern } = wanted
   const key = askedKey(request, wanted)
   const prepared = await tool.prepare?.(input, request.context)
   const kind = key === 'bash' ? 'shell' : key === 'edit' ? 'edit' : 'other'
-  const ask = { kind, title: `${tool.name} ${pattern}`, detail: pattern, ...prepared, key, pattern, grant } as const
+  const argsHash = hashOfArgs(request.call.args)
+  const judged = { grant, reason, argsHash, ...(units && units.length > 1 && { units }) }
+  const ask = { kind, title: `${tool.name} ${pattern}`, detail: pattern, ...prepared, key, pattern, ...judged } as const
   return key === 'claim' ? { ...ask, title: `${ask.title}: ${wanted.claim}` } : ask
 }
 

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { roomForText } from '../core/context-room.ts'
 import { askId, type CallId } from '../core/ids.ts'
 import type { RecordBody } from '../core/records.ts'
+import { agentMayLoosen } from '../core/settings.ts'
 import type { OpenCall, SessionState } from '../core/state.ts'
 import { createDecider } from '../permissions/decide.ts'
 import type { ToolContext, ToolServices } from '../tools/define-tool.ts'
@@ -105,7 +106,8 @@ function createDecide({ task, seed }: Activation, workspace: Workspace) {
     // In mode `deny` the supervisor answers each ask at once, as it does when nobody is there.
     settings: { permissionMode: permissionMode === 'deny' ? 'ask' : permissionMode, rules },
     agentRules: seed.agent.permission,
-    agentMayLoosen: seed.agent.source.kind !== 'project' || task.settings.projectTrusted,
+    above: task.above,
+    agentMayLoosen: agentMayLoosen(seed.agent, task.settings),
     grants: task.grants,
     dir: workspace.dir,
   })

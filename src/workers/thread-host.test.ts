@@ -51,6 +51,7 @@ function taskOf(name: string): ActivationTask {
     spawnable: [],
     skills: [],
     grants: [],
+    above: [],
     outputDir: '/none',
   } as unknown as ActivationTask
 }
