@@ -25,6 +25,7 @@ import { type ChosenModel, chooseModel } from './models/choose-model.ts'
 import { defaultRules } from './permissions/default-rules.ts'
 import { parseRuleFlag } from './permissions/flags.ts'
 import { findKey, permissionKeys } from './permissions/keys.ts'
+import { prepareSandbox } from './prepare-sandbox.ts'
 import { createStore } from './store/create-store.ts'
 import { dataDir as defaultDataDir } from './store/data-dir.ts'
 import { createSupervisor, type Run } from './supervisor/create-supervisor.ts'
@@ -111,7 +112,8 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
   const place = { options, env, dir, dataDir, worktree: findWorktree(dir) }
   const configured = await loadSettings(place)
   const { config } = configured
-  const settings = settingsOf(options, configured)
+  const confined = await prepareSandbox(config)
+  const settings = { ...settingsOf(options, configured), ...confined.settings }
   const damages: Damage[] = []
   let report = (damage: Damage): void => void damages.push(damage)
   const store = createStore({ dataDir, clock: systemClock, onDamage: (damage) => report(damage) })
@@ -132,6 +134,7 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
     },
     permissionMode: settings.permissionMode,
     ...(options.onAsk && { onAsk: options.onAsk }),
+    ...(confined.sandbox && { sandbox: confined.sandbox }),
     createHost(wanted) {
       if ((options.host ?? config.host) === 'inline') return createInlineHost(wanted)
       return createThreadHost({
@@ -186,7 +189,7 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
     agents: [...agents.values()],
     skills,
     diagnostics,
-    notes: configured.notes,
+    notes: [...configured.notes, ...confined.notes],
     events: supervisor.events$,
     run({ agent = 'lead', session, maxTurns, timeoutMs, ...asked }) {
       const limits = boundsOf({ maxTurns, timeoutMs })

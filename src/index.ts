@@ -9,6 +9,7 @@ export type { Action, AskAnswer, AskKind, PermissionMode, Rule } from './core/pe
 export type { EndState, JobResult, JournalRecord, Todo } from './core/records.ts'
 export { createTroupe, type RunOptions, type Troupe, type TroupeOptions } from './create-troupe.ts'
 export type { JobRow } from './jobboard/create-board.ts'
+export { type FoundSandbox, probeSandbox } from './sandbox/probe-sandbox.ts'
 export {
   type ChangeScope,
   diffChanges,

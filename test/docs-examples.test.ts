@@ -29,7 +29,7 @@ describe('files to copy', () => {
   test('every YAML block loads with the parser that it is for', async () => {
     for (const { text, at } of blocksOf('yaml')) {
       if (/^rules:/m.test(text)) expect(parseScript(text, at).rules.length, at).toBeGreaterThan(0)
-      else if (text.startsWith('# troupe.yaml')) await expectConfig(text, at)
+      else if (/^# (troupe|config)\.yaml/.test(text)) await expectConfig(text, at)
       // A part of an agent file, or a workflow of a CI system.
       else
         expect(Object.keys(parse(text)), at).toSatisfy(
@@ -40,8 +40,9 @@ describe('files to copy', () => {
 
   async function expectConfig(text: string, at: string): Promise<void> {
     const worktree = folder()
-    put(join(worktree, 'troupe.yaml'), text)
-    const loaded = await loadConfig({ worktree, userConfigDir: join(worktree, 'none'), trusted: true })
+    const userConfigDir = join(worktree, 'user')
+    put(text.startsWith('# troupe.yaml') ? join(worktree, 'troupe.yaml') : join(userConfigDir, 'config.yaml'), text)
+    const loaded = await loadConfig({ worktree, userConfigDir, trusted: true })
     expect(loaded.diagnostics, at).toEqual([])
     expect(loaded.sources, at).toHaveLength(1)
   }

@@ -17,7 +17,7 @@ export type DoctorOptions = WorkspaceOptions & { env: NodeJS.ProcessEnv }
 export async function diagnose(options: DoctorOptions): Promise<Finding[]> {
   const { env, ...workspace } = options
   const server = examineServer(env, workspace.model?.startsWith('scripted:') === true)
-  const folders = [nodeVersion(), await dataFolder(env), workFolder(workspace.dir)]
+  const folders = [nodeVersion(), await dataFolder(env), workFolder(workspace.dir), await examineSandbox()]
   const definitions = await examineDefinitions(workspace)
   return [...folders, ...(await server), ...definitions, ...(await examineModel(workspace))]
 }
@@ -52,6 +52,14 @@ function workFolder(dir = '.'): Finding {
   } catch {
     return { what: 'Folder', ok: 'warn', found: `${path} is read-only: agents can look, but change nothing` }
   }
+}
+
+/** Whether commands could be confined here; whether they are is the configuration's. */
+async function examineSandbox(): Promise<Finding> {
+  const { probeSandbox } = await import('../index.ts')
+  const found = await probeSandbox()
+  if ('file' in found) return { what: 'Sandbox', ok: true, found: `${found.file} works` }
+  return { what: 'Sandbox', ok: 'warn', found: `none: ${found.problem}` }
 }
 
 /** Configuration, agents and skills, whatever the model. */

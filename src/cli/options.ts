@@ -1,5 +1,6 @@
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError, Option } from 'commander'
+import type { Config } from '../core/config.ts'
 import type { PermissionMode } from '../core/permission.ts'
 import type { TroupeOptions } from '../index.ts'
 
@@ -11,6 +12,8 @@ export type RunOptions = WorkspaceOptions & {
   permission?: PermissionMode
   allow?: string[]
   deny?: string[]
+  sandbox?: Config['sandbox']
+  network?: Config['network']
   maxTurns?: number
   timeout?: number
   outputSchema?: string
@@ -20,6 +23,7 @@ export type RunOptions = WorkspaceOptions & {
 export type WorkspaceOptions = { dir?: string; model?: string; trust?: boolean }
 
 const permissionModes: PermissionMode[] = ['ask', 'edits', 'allow', 'deny', 'strict']
+const sandboxModes: Config['sandbox'][] = ['off', 'read-only', 'workspace-write']
 
 /** Adds `--dir`, `--model` and `--trust`. */
 export function addWorkspaceOptions(command: Command): Command {
@@ -36,13 +40,22 @@ export function addRunOptions(command: Command): Command {
     .addOption(new Option('--permission <mode>', 'how questions are decided').choices(permissionModes))
     .option('--allow <key:pattern>', 'allow what matches, such as "bash:npm test*" (repeatable)', collect)
     .option('--deny <key:pattern>', 'deny what matches (repeatable)', collect)
+    .addOption(new Option('--sandbox <mode>', 'what commands may write').choices(sandboxModes))
+    .addOption(new Option('--network <state>', 'network of commands in the sandbox').choices(['off', 'on']))
     .option('--output-schema <file>', 'JSON Schema that the answer must fit')
 }
 
 /** The library's options of these; what was not given is not there. */
-export function troupeOptions({ dir, model, trust, permission, allow, deny }: RunOptions): TroupeOptions {
-  const given = Object.entries({ dir, model, trust, permission, allow, deny })
-  return Object.fromEntries(given.filter(([, value]) => value !== undefined))
+export function troupeOptions(options: RunOptions): TroupeOptions {
+  const { dir, model, trust, permission, allow, deny, sandbox, network } = options
+  const config = given({ sandbox, network })
+  return { ...given({ dir, model, trust, permission, allow, deny }), ...(Object.keys(config).length > 0 && { config }) }
+}
+
+function given<T extends object>(values: T): { [Name in keyof T]?: NonNullable<T[Name]> } {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof T]?: NonNullable<T[Name]>
+  }
 }
 
 /** For commander: a whole number of at least 1. */

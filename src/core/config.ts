@@ -87,6 +87,15 @@ export const configSchema = z.strictObject({
     .optional()
     .describe('Tools (wildcards) that no child gets; default: the task family and todo tools, at the deepest level'),
   permission: permissionConfig.default({}).describe('Rules, last match wins'),
+  sandbox: z
+    .enum(['off', 'read-only', 'workspace-write'])
+    .default('off')
+    .describe('What commands may write, on Linux with bubblewrap'),
+  network: z.enum(['off', 'on']).default('off').describe('Whether commands in the sandbox reach the network'),
+  sandboxedCommands: z
+    .enum(['ask', 'allow'])
+    .default('ask')
+    .describe('Whether commands that stay inside the sandbox run without a question'),
   limits: limits.default({}).describe('Bounds of each session'),
   budget: budget.default({}).describe('Bounds of a whole run'),
   prices: z.record(z.string(), price).default({}).describe('Prices by model (provider/name)'),

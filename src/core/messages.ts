@@ -130,6 +130,16 @@ export type ProcessRequest = Fence & {
   spillPath: string
   /** stderr apart from stdout, at the price of their order. */
   splitStderr?: boolean
+  leave?: SandboxLeave
+}
+
+/** What an approved command may do beyond the sandbox in which it runs. */
+export type SandboxLeave = {
+  network?: boolean
+  /** Writing the repository's own data, but for its hooks and configuration. */
+  git?: boolean
+  /** Absolute paths outside the worktree that it may write. */
+  paths?: string[]
 }
 
 /** What is kept of an output: `droppedBytes` between `head` and `tail` are in the spilled file. */

@@ -1,6 +1,17 @@
 import type { AgentDefinition, AgentLimits } from './agent.ts'
 import type { PermissionMode, Rule } from './permission.ts'
 
+/** How commands are confined; missing settings mean that they are not. */
+export type SandboxSettings = {
+  /** What a command may write: nothing, or the worktree but for protected files. */
+  mode: 'read-only' | 'workspace-write'
+  network: boolean
+  /** Commands that stay inside run without a question. */
+  runsUnasked: boolean
+  /** Why there is no sandbox although one is asked for; then each command is asked about. */
+  unusable?: string
+}
+
 /** What one process decides for all sessions it runs: configuration and flags, resolved. Plain data. */
 export type RunSettings = {
   permissionMode: PermissionMode
@@ -15,6 +26,7 @@ export type RunSettings = {
   limits: AgentLimits
   /** Hosts of private networks that `webfetch` may contact; missing: none. */
   fetchHosts?: string[]
+  sandbox?: SandboxSettings
   /** Bounds of a whole run. */
   budget: { maxTokens?: number; maxCost?: number; maxChildren?: number; timeoutMs?: number }
   /** Per million tokens, by model. */

@@ -9,6 +9,8 @@ export type ToolCommand = {
   keepBytes: number
   spillPath: string
   splitStderr?: boolean
+  /** Program and arguments that start the shell: those of the sandbox. */
+  starter?: string[]
   /** Value that marks the command's processes. */
   mark: string
 }

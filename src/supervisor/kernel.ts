@@ -10,6 +10,7 @@ import type { JournalRecord, Message, RecordBody } from '../core/records.ts'
 import type { RunSettings } from '../core/settings.ts'
 import { changesOf } from '../jobboard/changes-of.ts'
 import type { Board } from '../jobboard/create-board.ts'
+import type { Sandbox } from '../sandbox/create-sandbox.ts'
 import type { Store } from '../store/create-store.ts'
 import type { Host } from '../workers/host.ts'
 import type { Asks } from './asks.ts'
@@ -51,6 +52,8 @@ export type SupervisorOptions = {
   permissionMode: PermissionMode
   /** A person, or code in its place. Missing: asks are denied at once. */
   onAsk?: (ask: PermissionAsk) => Promise<AskAnswer>
+  /** Where commands run; missing: like any program of the user's. */
+  sandbox?: Sandbox
   createHost(options: Parameters<typeof import('../workers/inline-host.ts').createInlineHost>[0]): Host
 }
 

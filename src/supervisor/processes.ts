@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { messageOf, type RuntimeError } from '../core/errors.ts'
 import type { CallId, SessionId } from '../core/ids.ts'
 import type { ProcessOutcome, ProcessRequest } from '../core/messages.ts'
+import type { SandboxPlace } from '../sandbox/create-sandbox.ts'
 import { findHelperPath } from './helper-connection.ts'
 import { failedOutcome, type HelperProcess, startHelperProcess } from './helper-process.ts'
 import { programMark } from './tool-marker.ts'
@@ -14,9 +15,9 @@ import { programMark } from './tool-marker.ts'
 export interface Processes {
   /**
    * Runs a command; rejects never. A second call for the same session and call gets the outcome of the first, also when
-   * that has ended, until `forget`.
+   * that has ended, until `forget`. `enter` gives a new one its place in the sandbox.
    */
-  run(request: ProcessRequest): Promise<ProcessOutcome>
+  run(request: ProcessRequest, enter?: () => SandboxPlace): Promise<ProcessOutcome>
   /** Ends one command, or all of a session: TERM, two seconds, KILL. Resolves when all that they started is gone. */
   kill(session: SessionId, call?: CallId): Promise<void>
   /** The same for the commands of this epoch of a session and of older ones. */
@@ -56,13 +57,15 @@ export function createProcesses({ helperPath, onHelperDied }: ProcessesOptions =
     return started
   }
 
-  function start({ session, call, epoch, ...command }: ProcessRequest): Entry {
+  function start({ session, call, epoch, leave: _, ...command }: ProcessRequest, place?: SandboxPlace): Entry {
     const mark = `${owner}.${++commands}`
     const spillPath = resolve(command.spillPath)
-    const { outcome, stop } = ensureHelper().run({ ...command, spillPath, mark })
+    const starter = place?.starter
+    const { outcome, stop } = ensureHelper().run({ ...command, spillPath, mark, ...(starter && { starter }) })
     const entry: Entry = { epoch, isRunning: true, outcome, stop }
     void outcome.then(() => {
       entry.isRunning = false
+      place?.release()
     })
     return entry
   }
@@ -77,22 +80,23 @@ export function createProcesses({ helperPath, onHelperDied }: ProcessesOptions =
     return [...(sessions.get(session)?.values() ?? [])]
   }
 
-  function runNew(request: ProcessRequest): Promise<ProcessOutcome> {
+  function runNew(request: ProcessRequest, place?: SandboxPlace): Promise<ProcessOutcome> {
     try {
-      const entry = start(request)
+      const entry = start(request, place)
       const calls = sessions.get(request.session) ?? new Map<CallId, Entry>()
       sessions.set(request.session, calls.set(request.call, entry))
       return entry.outcome
     } catch (error) {
+      place?.release()
       return Promise.resolve(failedOutcome(messageOf(error)))
     }
   }
 
   return {
-    async run(request) {
+    async run(request, enter) {
       const known = sessions.get(request.session)?.get(request.call)
       if (known === undefined && isClosed) return failedOutcome('No more commands are run: the program is ending.')
-      if (known === undefined) return runNew(request)
+      if (known === undefined) return runNew(request, enter?.())
       known.epoch = Math.max(known.epoch, request.epoch)
       return known.outcome
     },

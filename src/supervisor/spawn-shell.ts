@@ -62,16 +62,18 @@ export function explainStart({ command, cwd }: ToolCommand, error: unknown): str
   return `The command could not be started: ${messageOf(error)}`
 }
 
-function start({ command, cwd, env, mark }: ToolCommand, channels: readonly Channel[]): ChildProcess {
+function start({ command, cwd, env, mark, starter = [] }: ToolCommand, channels: readonly Channel[]): ChildProcess {
   // A missing folder would be reported as a missing /bin/sh.
   if (!isFolder(cwd)) throw new Error('no such folder')
   const marks = addMark(process.env[markerName], mark)
   const options = { cwd, env: { ...env, PWD: cwd, [markerName]: marks }, detached: true }
   const [out, errors] = channels.map(({ pipe }) => pipe?.write ?? ('pipe' as const))
   if (out === 'pipe' && errors === undefined) {
-    return spawn('/bin/sh', [...merging, command], { ...options, stdio: ['ignore', 'pipe', 'ignore'] })
+    const [file, ...args] = [...starter, '/bin/sh', ...merging, command]
+    return spawn(file!, args, { ...options, stdio: ['ignore', 'pipe', 'ignore'] })
   }
-  return spawn('/bin/sh', [...direct, command], { ...options, stdio: ['ignore', out!, errors ?? out!] })
+  const [file, ...args] = [...starter, '/bin/sh', ...direct, command]
+  return spawn(file!, args, { ...options, stdio: ['ignore', out!, errors ?? out!] })
 }
 
 function hasStarted(child: ChildProcess): Promise<void> {

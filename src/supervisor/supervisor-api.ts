@@ -125,8 +125,10 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
       kernel.locks.release(path, ownerOf(fenced(fence)))
     },
     async runProcess(request) {
-      fenced(request)
-      return kernel.processes.run(request)
+      const { dir } = fenced(request).seed
+      const { cwd, leave } = request
+      const { sandbox } = kernel.options
+      return kernel.processes.run(request, sandbox && (() => sandbox.enter({ dir, cwd, ...(leave && { leave }) })))
     },
     async killProcess({ call, ...fence }) {
       await kernel.processes.kill(fence.session, call)
