@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
-import { type Document, isMap, isNode, isScalar, LineCounter, parseDocument } from 'yaml'
+import { type Document, isMap, isNode, isScalar } from 'yaml'
 import type { z } from 'zod'
 import { configSchema } from '../core/config.ts'
 import { RuntimeError } from '../core/errors.ts'
+import { maxAliasCount, parseStrictYaml } from './strict-yaml.ts'
 
 /** A configuration file as written, valid for `configSchema`. Keys that are not there have no default yet. */
 export type RawConfig = z.input<typeof configSchema>
@@ -11,19 +12,12 @@ export type RawConfig = z.input<typeof configSchema>
 export async function readConfigFile(path: string): Promise<RawConfig | undefined> {
   const text = await readText(path)
   if (text === undefined) return undefined
-  const lines = new LineCounter()
-  const document = parseDocument(text, {
-    lineCounter: lines,
-    logLevel: 'silent',
-    prettyErrors: false,
-    stringKeys: true,
-  })
-  const problem = document.errors[0] ?? document.warnings[0]
-  if (problem) throw badConfig(path, lines.linePos(problem.pos[0]).line, problem.message)
+  const { document, problem, lineAt } = parseStrictYaml(text)
+  if (problem) throw badConfig(path, lineAt(problem.pos[0]), problem.message)
   const raw: unknown = toValue(document, path) ?? {}
   const parsed = configSchema.safeParse(raw)
   if (parsed.success) return raw as RawConfig
-  throw issueError(path, parsed.error.issues[0]!, (keys) => lines.linePos(offsetOf(document, keys)).line)
+  throw issueError(path, parsed.error.issues[0]!, (keys) => lineAt(offsetOf(document, keys)))
 }
 
 async function readText(path: string): Promise<string | undefined> {
@@ -40,7 +34,7 @@ async function readText(path: string): Promise<string | undefined> {
 
 function toValue(document: Document, path: string): unknown {
   try {
-    return document.toJS({ maxAliasCount: 50 })
+    return document.toJS({ maxAliasCount })
   } catch (error) {
     throw badConfig(path, 1, error instanceof Error ? error.message : String(error))
   }

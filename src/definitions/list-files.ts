@@ -26,7 +26,7 @@ export function listFiles(
 }
 
 /** Compares by code units: the same on every machine. */
-export function byText(a: string, b: string): number {
+function byText(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 

@@ -1,22 +1,16 @@
-import { LineCounter, parseDocument, type YAMLError } from 'yaml'
+import type { YAMLError } from 'yaml'
 import { refuse } from './definition-error.ts'
+import { maxAliasCount, parseStrictYaml } from './strict-yaml.ts'
 
 /**
  * Parses YAML strictly: an unknown tag, an alias to nothing or a key that stands twice throws a `DefinitionError` whose
  * line counts from `firstLine`. Maps come as `Map`, so that the order of patterns such as `"1"` and `"*"` is kept.
  */
 export function parseYaml(text: string, firstLine = 1): unknown {
-  const lines = new LineCounter()
-  const document = parseDocument(text, {
-    lineCounter: lines,
-    logLevel: 'silent',
-    prettyErrors: false,
-    stringKeys: true,
-  })
-  const problem = document.errors[0] ?? document.warnings[0]
-  if (problem) refuse(reasonOf(problem), firstLine + lines.linePos(problem.pos[0]).line - 1)
+  const { document, problem, lineAt } = parseStrictYaml(text)
+  if (problem) refuse(reasonOf(problem), firstLine + lineAt(problem.pos[0]) - 1)
   try {
-    return document.toJS({ mapAsMap: true, maxAliasCount: 50 })
+    return document.toJS({ mapAsMap: true, maxAliasCount })
   } catch (error) {
     return refuse(`YAML: ${error instanceof Error ? error.message : String(error)}`, firstLine)
   }

@@ -2,6 +2,18 @@ import type { JobId, SessionId } from '../core/ids.ts'
 import type { Usage } from '../core/model.ts'
 import type { EndState, FileTouch } from '../core/records.ts'
 
+/** What a job is. `description`: what it is for, or how its prompt begins. */
+export type JobFacts = {
+  job: JobId
+  root: SessionId
+  parent: SessionId
+  alias: string
+  agent: string
+  generation: number
+  background: boolean
+  description: string
+}
+
 /** How a job ended, as the board shows it. */
 export type JobEnd = { state: EndState; text: string; usage: Usage; turns: number; at: number }
 
@@ -14,22 +26,14 @@ export type Stamp = { at: number; seq: number; n: number }
  */
 export type BoardChange =
   | { type: 'session.created'; session: SessionId; root: SessionId }
-  | {
+  | (JobFacts & {
       type: 'job.launched'
-      job: JobId
-      root: SessionId
-      parent: SessionId
-      alias: string
-      agent: string
-      generation: number
-      background: boolean
-      description: string
       /** Globs of files that it alone may write while it is at work. */
       claims?: string[]
       at: number
       /** Of the record: orders launches of one parent within a millisecond. */
       seq: number
-    }
+    })
   | { type: 'job.moved'; job: JobId; root: SessionId; generation: number }
   /** Live only: what a journal does not tell. */
   | { type: 'job.changed'; job: JobId; generation: number; state: 'queued' | 'running' | 'waiting'; doing?: string }

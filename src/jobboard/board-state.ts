@@ -1,22 +1,14 @@
 import type { JobState } from '../core/events.ts'
 import type { JobId, SessionId } from '../core/ids.ts'
 import type { Usage } from '../core/model.ts'
+import type { JobFacts } from './board-change.ts'
 import { type ContextFile, contextFileOf, type FileEntry } from './context-file.ts'
 import type { JobEntry } from './job-entry.ts'
 import { type List, toArray } from './list.ts'
 import { PersistentMap } from './persistent-map.ts'
 
 /** One job, in its current generation. */
-export type JobRow = {
-  job: JobId
-  root: SessionId
-  parent: SessionId
-  alias: string
-  agent: string
-  generation: number
-  background: boolean
-  /** What it is for, or how its prompt begins. */
-  description: string
+export type JobRow = JobFacts & {
   state: JobState
   delivered: boolean
   launchedAt: number

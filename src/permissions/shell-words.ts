@@ -5,7 +5,7 @@ export type Word = { text: string; glob: boolean; tilde: boolean }
 export type Lexed = { simple: true; words: Word[] } | { simple: false; why: string }
 
 /** Longer commands are never read as simple. */
-export const maxCommandLength = 10_000
+const maxCommandLength = 10_000
 
 const operators = new Set([';', '&', '|', '<', '>', '(', ')', '\n'])
 const keywords = new Set(

@@ -21,7 +21,7 @@ import {
 export type PlannedChange = { after: Buffer; summary: string; metadata?: Record<string, unknown> }
 
 /** Computes a change from what is there (`undefined`: nothing). Throws a `RuntimeError` when there is none to make. */
-export type Plan = (before: LoadedFile | undefined) => PlannedChange
+type Plan = (before: LoadedFile | undefined) => PlannedChange
 
 export type ChangeRequest = { file: ResolvedPath; context: ToolContext; plan: Plan }
 

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { SkillDefinition } from '../core/agent.ts'
 import type { CallId, SessionId } from '../core/ids.ts'
-import type { AgentSummary, HandedFile, ProcessOutcome, TranscriptReply } from '../core/messages.ts'
+import type { AgentSummary, Fence, LaunchRequest, ProcessOutcome, TranscriptReply } from '../core/messages.ts'
 import type { Action, AskKind, PermissionRequest } from '../core/permission.ts'
 import type { FileTouch, Todo } from '../core/records.ts'
 import type { Workspace } from './workspace.ts'
@@ -53,18 +53,9 @@ export interface ToolServices {
     signal: AbortSignal
   }): Promise<ProcessOutcome>
   /** Starts a child. `waiting`: its end answers the call. */
-  launch(request: {
-    agent: string
-    prompt: string
-    description?: string
-    background: boolean
-    job?: string
-    context?: HandedFile[]
-    claims?: string[]
-    isolation?: 'worktree'
-    timeoutMs?: number
-    maxTurns?: number
-  }): Promise<{ refused: string } | { waiting: true } | { launched: { alias: string; notes: string[] } }>
+  launch(
+    request: Omit<LaunchRequest, keyof Fence | 'lastSeq' | 'call'>,
+  ): Promise<{ refused: string } | { waiting: true } | { launched: { alias: string; notes: string[] } }>
   /** Absolute paths of the files that a child has in its context, the newest first. */
   filesOfChild(alias: string): Promise<{ paths: string[] } | { refused: string }>
   sendToChild(request: { alias: string; text: string; interrupt: boolean }): Promise<{ text: string; isError: boolean }>

@@ -4,11 +4,11 @@ import type { AgentSummary } from '../core/messages.ts'
 import type { JsonSchema, ToolSpec } from '../core/model.ts'
 import type { Rule, RuleSource } from '../core/permission.ts'
 import { deniedAtDepth, type RunSettings } from '../core/settings.ts'
+import { matches } from '../permissions/wildcard.ts'
 import { allTools } from './all-tools.ts'
 import type { Tool, Toolset } from './define-tool.ts'
 import { headOf } from './text.ts'
 import { shownName, toolsets } from './toolsets.ts'
-import { matchesWildcard } from './wildcard.ts'
 
 /** The tools of one session: filtered by agent and depth over canonical names, then named for the toolset. */
 export type ToolRegistry = {
@@ -68,7 +68,7 @@ function allowedBySwitches(name: string, agent: RegistryRequest['agent']): boole
 
 /** Authors write canonical names; one who wrote `shell: false` must not get `bash`. */
 function covers(pattern: string, canonical: string): boolean {
-  return matchesWildcard(pattern, canonical) || matchesWildcard(pattern, shownName('compact', canonical))
+  return matches(pattern, canonical) || matches(pattern, shownName('compact', canonical))
 }
 
 const permissionKeys: Readonly<Record<string, string>> = {
@@ -96,7 +96,7 @@ function deniedOutright(name: string, rules: readonly Rule[]): boolean {
   const key = permissionKeys[name]
   if (key === undefined) return false
   const last = rules
-    .filter((rule) => matchesWildcard(rule.key, key))
+    .filter((rule) => matches(rule.key, key))
     .sort((a, b) => scopes.indexOf(a.source) - scopes.indexOf(b.source))
     .at(-1)
   return last?.action === 'deny' && last.pattern === '*'

@@ -1,3 +1,4 @@
+import { compactNames } from '../core/tool-names.ts'
 import type { Toolset } from './define-tool.ts'
 
 /** How the model sees the tools: names, texts and limits. Never what is allowed. */
@@ -50,15 +51,7 @@ export const toolsets: Readonly<Record<Toolset, ToolsetProfile>> = {
     editIsExact: false,
   },
   compact: {
-    names: {
-      bash: 'shell',
-      read: 'read_file',
-      edit: 'edit_file',
-      write: 'write_file',
-      glob: 'list_files',
-      todowrite: 'todo',
-      task: 'spawn_sub_agent',
-    },
+    names: compactNames,
     hidden: ['todoread'],
     texts: {
       bash: {

@@ -4,8 +4,6 @@ import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { RuntimeError } from '../core/errors.ts'
 import { type FileStat, type LoadedFile, loadFile, notFound, platformError, statFile } from './workspace-files.ts'
 
-export { hashOf } from './workspace-files.ts'
-
 /** A path as a tool will open it. */
 export type ResolvedPath = {
   /** Absolute and real: links followed; what does not exist yet stands below its deepest existing folder. */

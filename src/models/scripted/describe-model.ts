@@ -1,7 +1,7 @@
 import type { Script } from './script-schema.ts'
 
 /** Name of the model where the script gives none. */
-export const defaultModelName = 'scripted:latest'
+const defaultModelName = 'scripted:latest'
 
 /** Body of `/api/show`. */
 export function showModel({ model }: Script): object {

@@ -63,7 +63,7 @@ function compile(source: string, flags: string): RegExp {
 }
 
 /** The error for what is no regular expression. */
-export function badPattern(why: string): RuntimeError {
+function badPattern(why: string): RuntimeError {
   const remedy = 'To search for the text itself, escape ( ) [ ] { } . * + ? with \\.'
   return new RuntimeError('bad-pattern', `Invalid regular expression: ${why}. ${remedy}`)
 }

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import { RuntimeError } from '../../core/errors.ts'
-import { matchesWildcard } from '../wildcard.ts'
+import { matches } from '../../permissions/wildcard.ts'
 import { isPublicAddress } from './public-address.ts'
 
 /** Decides to which machine a request may go, at the moment it connects. */
@@ -16,7 +16,8 @@ export type HostGuard = {
 export function createHostGuard(allowed: readonly string[]): HostGuard {
   const isAllowed = ({ hostname, port, protocol }: URL) => {
     const withPort = `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
-    return allowed.some((pattern) => matchesWildcard(pattern, hostname) || matchesWildcard(pattern, withPort))
+    const names = allowed.map((name) => name.toLowerCase())
+    return names.some((name) => matches(name, hostname) || matches(name, withPort))
   }
   return {
     check(url) {
