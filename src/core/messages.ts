@@ -73,11 +73,15 @@ export type AppendRequest = Fence & {
   slot?: ModelSlot
   /** Gives back the slot of this model server. */
   release?: string
+  /** Characters of sub-agents' results that the turn which this opens may place; missing: any number. */
+  resultRoom?: number
+  /** Characters of results that any of the session's turns may place. */
+  turnRoom?: number
 }
 
 /**
  * `records` has everything after `lastSeq`, in order, but for what this very request appended as it stands: that got the
- * seqs from `own.from` on. A `turn.started` takes every message that waits, so it may come back with more than it had.
+ * seqs from `own.from` on. A `turn.started` takes every message that waits and fits, so it may come back with more than it had.
  * `exhausted`: a bound of the whole run.
  */
 export type Appended = {

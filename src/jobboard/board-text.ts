@@ -1,4 +1,5 @@
 import { sep } from 'node:path'
+import { maxBoardChars } from '../core/context-room.ts'
 import type { SessionId } from '../core/ids.ts'
 import { type BoardState, type JobRow, rowsUnder } from './board-state.ts'
 import { countLines } from './line-ranges.ts'
@@ -7,7 +8,6 @@ import { toArray } from './list.ts'
 /** The text, and the files of which it tells that they have changed. */
 export type BoardText = { text: string; told: string[] }
 
-const maxChars = 5900
 const maxNoticeChars = 2000
 const maxLine = 240
 const minLine = 60
@@ -21,21 +21,26 @@ const shownFiles = 8
  * What one session's model is told: files that changed since it knew them, then its jobs: at work, finished and not yet
  * in its history, done and to be continued. Empty when there is nothing to say. No clock times; at most 1,500 tokens.
  */
-export function boardText(state: BoardState, session: SessionId, dir: string): BoardText {
-  const { lines: notices, told } = noticeLines(state, session, dir)
+export function boardText(state: BoardState, session: SessionId, dir: string, maxChars = maxBoardChars): BoardText {
+  const { lines: notices, told } = noticeLines(state, session, dir, Math.min(maxNoticeChars, maxChars / 2))
   const jobs = jobLines(state, session, dir, maxChars - notices.join('\n').length)
   const lines = [...notices, ...jobs]
   return { text: lines.length === 0 ? '' : `<job-board>\n${lines.join('\n')}\n</job-board>`, told }
 }
 
-function noticeLines(state: BoardState, session: SessionId, dir: string): { lines: string[]; told: string[] } {
+function noticeLines(
+  state: BoardState,
+  session: SessionId,
+  dir: string,
+  room: number,
+): { lines: string[]; told: string[] } {
   const entry = state.sessions.get(session)
   if (entry === undefined || entry.notices.size === 0) return { lines: [], told: [] }
   const lines = [
     'These files have changed since you last saw them. Read them again before you rely on them or edit them:',
   ]
   const told: string[] = []
-  let left = maxNoticeChars
+  let left = room
   for (const path of [...entry.notices.keys()].sort()) {
     const line = `- ${shown(path, dir)}${author(state, path)}`
     // What does not fit is told with the next request; one always fits.

@@ -36,7 +36,7 @@ export interface Board {
   /** Returns who learns by it that a file has changed. Does nothing once the board is closed. */
   apply(change: BoardChange): Stale[]
   /** The text for the model of one session, '' when there is nothing to say. Each changed file is told of once. */
-  textFor(session: SessionId, dir: string): string
+  textFor(session: SessionId, dir: string, maxChars?: number): string
   /** Forgets a root and all sessions under it, files included. */
   forgetRoot(root: SessionId): void
   /** Completes all streams. */
@@ -111,8 +111,8 @@ export function createBoard(): Board {
     contextFiles: (path) => contextFilesOf(state, path),
     filesOf: (session) => toArray(state.sessions.get(session)?.files),
     apply,
-    textFor(session, dir) {
-      const { text, told } = boardText(state, session, dir)
+    textFor(session, dir, maxChars) {
+      const { text, told } = boardText(state, session, dir, maxChars)
       if (told.length > 0) apply({ type: 'notices.taken', session, paths: told })
       return text
     },

@@ -1,4 +1,5 @@
 import { tokensPerImage } from '../core/model.ts'
+import type { Todo } from '../core/records.ts'
 import type { HistoryItem, SessionState } from '../core/state.ts'
 import { resultText } from './build-messages.ts'
 import { openCallCount } from './next-step.ts'
@@ -6,11 +7,13 @@ import { openCallCount } from './next-step.ts'
 const charsPerToken = 4
 
 /** What a compaction replaces: everything placed up to `uptoSeq`, told as `transcript` to whoever sums it up. */
-export type CompactionPlan = { uptoSeq: number; transcript: string }
+export type CompactionPlan = { uptoSeq: number; replaced: HistoryItem[]; transcript: string }
 
 export type CompactionRoom = {
   /** Tokens of recent history that may stay as they are. */
   keepTokens: number
+  /** The same for the last exchange, which the model has not answered yet. */
+  freshTokens: number
   /** Longest transcript, in characters. */
   maxChars: number
 }
@@ -19,32 +22,37 @@ export type CompactionRoom = {
  * Where to cut: before an assistant message, so that no call is separated from its result, as early as the room for what
  * stays allows. `undefined`: there is nothing to gain, or a call is open.
  */
-export function planCompaction(
-  state: SessionState,
-  { keepTokens, maxChars }: CompactionRoom,
-): CompactionPlan | undefined {
+export function planCompaction(state: SessionState, room: CompactionRoom): CompactionPlan | undefined {
   if (openCallCount(state) > 0) return undefined
-  const from = tailStart(state.history, keepTokens)
+  const from = tailStart(state.history, room)
   const replaced = state.history.slice(0, from)
   const uptoSeq = replaced.at(-1)?.seq
   const gained = replaced.filter(({ kind }) => kind !== 'summary').length
   if (uptoSeq === undefined || gained < 2) return undefined
-  return { uptoSeq, transcript: clippedTranscript(replaced, maxChars) }
+  return { uptoSeq, replaced, transcript: clippedTranscript(replaced, room.maxChars) }
 }
 
-/** The summary as it enters history: the model's words, then what the journal knows for certain. */
-export function summaryText(state: SessionState, words: string): string {
-  const facts = [todoLines(state), fileLines(state), jobLines(state)].filter((part) => part !== '')
-  return ['[The conversation before this point was summed up to save room.]', words.trim(), ...facts].join('\n\n')
+/**
+ * The summary as it enters history: the model's words, then what the journal knows for certain. Both are cut to
+ * `maxChars`, the words to what the facts leave, which is at least half.
+ */
+export function summaryText(state: SessionState, words: string, maxChars = Number.POSITIVE_INFINITY): string {
+  const facts = factLines(state, maxChars / 2)
+  const room = Math.max(minWordChars, maxChars - facts.join('').length - opening.length)
+  return [opening, clip(words.trim(), room), ...facts].join('\n\n')
 }
 
-/** A summary without a model: the last things that were said. */
-export function plainSummary(state: SessionState): string {
-  const said = state.history.flatMap((item) =>
-    item.kind === 'assistant' && item.text !== '' ? [clip(item.text, 600)] : [],
-  )
-  return said.length === 0 ? 'Nothing was concluded yet.' : `What you last said:\n${said.slice(-4).join('\n')}`
+const opening = '[The conversation before this point was summed up to save room.]'
+const minWordChars = 200
+
+/** A summary without a model: what was said and found last, as much as there is room for. */
+export function plainSummary({ replaced }: Pick<CompactionPlan, 'replaced'>, maxChars: number): string {
+  const last = replaced.slice(1).filter((item) => itemText(item).trim() !== '')
+  if (last.length === 0) return 'Nothing was concluded yet.'
+  return `What was said last:\n${clippedTranscript(last.slice(-shownItems), maxChars / 2)}`
 }
+
+const shownItems = 12
 
 /** What the model is asked when it sums up. */
 export const compactionPrompt = {
@@ -54,7 +62,7 @@ export const compactionPrompt = {
 }
 
 /** Index of the first item that stays: an assistant message, or the end. */
-function tailStart(history: HistoryItem[], keepTokens: number): number {
+function tailStart(history: HistoryItem[], { keepTokens, freshTokens }: CompactionRoom): number {
   let start = history.length
   let tokens = 0
   for (let index = history.length - 1; index > 0; index -= 1) {
@@ -62,7 +70,8 @@ function tailStart(history: HistoryItem[], keepTokens: number): number {
     if (!item) break
     tokens += itemText(item).length / charsPerToken
     if (item.kind === 'result') tokens += (item.result.images?.length ?? 0) * tokensPerImage
-    if (tokens > keepTokens) break
+    // The last exchange has the wider bound: what it brought has not been read yet.
+    if (tokens > (start === history.length ? Math.max(keepTokens, freshTokens) : keepTokens)) break
     if (item.kind === 'assistant' && isBoundary(history, index)) start = index
   }
   return start
@@ -115,23 +124,56 @@ function clip(text: string, max: number): string {
   return `${text.slice(0, half).replace(/[\ud800-\udbff]$/, '')} [...] ${text.slice(-half).replace(/^[\udc00-\udfff]/, '')}`
 }
 
-function todoLines({ todos }: SessionState): string {
-  if (todos.length === 0) return ''
-  return ['Your to-do list:', ...todos.map(({ status, content }) => `- [${status}] ${content}`)].join('\n')
+/** To-dos and jobs before files; each of them loses its oldest entries first. */
+function factLines(state: SessionState, maxChars: number): string[] {
+  const jobs = jobLine(state, maxChars / 4)
+  const todos = todoLines(state, maxChars / 2 - jobs.length)
+  const files = fileLine(state, maxChars - jobs.length - todos.length)
+  return [todos, files, jobs].filter((part) => part !== '')
 }
 
+/** Of a list that is too long, those that are done are left out first. */
+function todoLines({ todos }: SessionState, room: number): string {
+  if (todos.length === 0) return ''
+  const lines = (kept: Todo[]) => kept.map(({ status, content }) => `- [${status}] ${clip(content, maxTodoChars)}`)
+  const all = lines(todos)
+  if (sizeOf(all) <= room) return ['Your to-do list:', ...all].join('\n')
+  const open = lines(todos.filter(({ status }) => status !== 'completed' && status !== 'cancelled'))
+  const shown = fitting(open, room)
+  const more = open.length - shown.length
+  return ['What is open on your to-do list:', ...shown, ...(more > 0 ? [`- and ${more} more`] : [])].join('\n')
+}
+
+const maxTodoChars = 300
 const maxFiles = 40
 
-function fileLines({ files, seed }: SessionState): string {
-  const paths = Object.keys(files)
-  if (paths.length === 0) return ''
+function fileLine({ files, seed }: SessionState, room: number): string {
+  const paths = Object.keys(files).toReversed().slice(0, maxFiles)
   const dir = `${seed?.dir}/`
-  const shown = paths.slice(-maxFiles).map((path) => (path.startsWith(dir) ? path.slice(dir.length) : path))
-  return `Files you have read or changed: ${shown.join(', ')}`
+  const shown = fitting(
+    paths.map((path) => (path.startsWith(dir) ? path.slice(dir.length) : path)),
+    room,
+  )
+  return shown.length === 0 ? '' : `Files you have read or changed: ${shown.toReversed().join(', ')}`
 }
 
-function jobLines({ jobs }: SessionState): string {
-  const open = jobs.filter(({ delivered }) => !delivered)
+function jobLine({ jobs }: SessionState, room: number): string {
+  const open = jobs.filter(({ delivered }) => !delivered).map(({ alias, agent }) => `${alias} (${agent})`)
   if (open.length === 0) return ''
-  return `Sub-agents at work, their results will come: ${open.map(({ alias, agent }) => `${alias} (${agent})`).join(', ')}`
+  const shown = fitting(open, room)
+  const more = open.length - shown.length
+  return `Sub-agents at work, their results will come: ${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
+
+/** As many of them, from the first on, as there is room for; one at least. */
+function fitting(lines: string[], room: number): string[] {
+  let left = room
+  return lines.filter((line, index) => {
+    left -= line.length + 2
+    return left >= 0 || index === 0
+  })
+}
+
+function sizeOf(lines: string[]): number {
+  return lines.reduce((sum, line) => sum + line.length + 1, 0)
 }

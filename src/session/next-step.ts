@@ -1,14 +1,15 @@
 import type { AgentLimits } from '../core/agent.ts'
 import type { CallId } from '../core/ids.ts'
 import type { LimitReached } from '../core/records.ts'
-import type { MailboxMessage, OpenCall, SessionState } from '../core/state.ts'
+import type { OpenCall, SessionState } from '../core/state.ts'
 import { findLoop, type Loop } from './find-loop.ts'
+import { fittingMessages } from './fitting-messages.ts'
 import { reachedLimit } from './limits.ts'
 
 /** What a session does next. */
 export type Step =
-  /** Open a turn that places these messages (by seq), then request. */
-  | { do: 'open-turn'; consumed: number[]; final?: LimitReached; loop?: Loop }
+  /** Open a turn that places these messages (by seq), then request. `room`: characters of results that it may place. */
+  | { do: 'open-turn'; consumed: number[]; room?: number; final?: LimitReached; loop?: Loop }
   /** A turn is open and has no reply: ask the model. */
   | { do: 'request' }
   /** Start these calls now, side by side, in this order. */
@@ -27,7 +28,7 @@ export type StepContext = {
   /** Writing calls go one after the other; takes a canonical tool name. */
   isWriting(tool: string): boolean
   limits: AgentLimits
-  /** Characters of results that one boundary may place; at least one result always is. */
+  /** Characters of results that one boundary may place, those of calls among them; one sub-agent's always is. */
   resultRoom?: number
   /** A bound of the whole run that has been reached. */
   exhausted?: LimitReached
@@ -46,24 +47,17 @@ export function nextStep(state: SessionState, context: StepContext): Step {
 
 /** At a limit there is one last turn to sum up; of a loop the model is told once. */
 function openTurn(state: SessionState, { limits, exhausted, resultRoom }: StepContext): Step {
-  const consumed = fitting(state.mailbox, resultRoom)
   const loop = findLoop(state)
   const looping = loop && loop.signature === state.warned ? { limit: 'loop', value: loopLimit } : undefined
   const final = exhausted ?? reachedLimit(state, limits) ?? looping
-  if (final) return { do: 'open-turn', consumed, final }
-  return { do: 'open-turn', consumed, ...(loop && { loop }) }
+  // After a last turn there is none to place the rest.
+  if (final) return { do: 'open-turn', consumed: fittingMessages(state.mailbox), final }
+  const room = resultRoom === undefined ? undefined : resultRoom - resultChars(state)
+  return { do: 'open-turn', consumed: fittingMessages(state.mailbox, room), room, ...(loop && { loop }) }
 }
 
-/** All that wait, but no more results than there is room for: the rest comes with the next turn. */
-function fitting(mailbox: MailboxMessage[], room = Number.POSITIVE_INFINITY): number[] {
-  let used = 0
-  return mailbox.flatMap(({ seq, message }) => {
-    if (message.kind === 'user') return [seq]
-    const size = message.result.text.length
-    if (used > 0 && used + size > room) return []
-    used += size
-    return [seq]
-  })
+function resultChars({ calls }: SessionState): number {
+  return calls.reduce((sum, { result }) => sum + (result?.output.length ?? 0), 0)
 }
 
 /** The same call with the same result this often: warned, and stopped if it comes again. */

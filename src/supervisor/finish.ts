@@ -1,4 +1,4 @@
-import { roomForText } from '../core/context-room.ts'
+import { roomForText, shareOfRoom } from '../core/context-room.ts'
 import type { ErrorData } from '../core/errors.ts'
 import type { EndState, JobResult } from '../core/records.ts'
 import { deliveryKey, fold } from '../session/fold.ts'
@@ -82,7 +82,7 @@ export function createFinishing(kernel: Kernel): Finishing {
     if (!end) return
     const { job, alias, agent, generation, call, background } = row
     if (parent.received.has(deliveryKey(job, generation))) return
-    const result = resultForParent(end, alias, maxChars(parent))
+    const result = resultForParent(end, alias, maxChars(parent, background ? 1 : parent.tools.size))
     if (parent.status === 'ended' || parent.ending > 0) {
       kernel.record(parent, [{ type: 'result.undeliverable', job, generation, result }])
       return
@@ -102,9 +102,11 @@ export function createFinishing(kernel: Kernel): Finishing {
     if (parent.status !== 'suspended' || (!background && !awaitsAnother(parent))) kernel.placement.wake(parent)
   }
 
-  function maxChars({ contextTokens }: SessionEntry): number {
+  /** Results of one message's calls are placed together, so they share the room. */
+  function maxChars({ contextTokens, turnRoom }: SessionEntry, sharers: number): number {
     const max = maxResultChars[kernel.options.settings.toolset === 'compact' ? 'compact' : 'full']
-    return contextTokens === undefined ? max : roomForText(contextTokens, max)
+    const most = contextTokens === undefined ? max : roomForText(contextTokens, max)
+    return turnRoom === undefined ? most : Math.min(most, shareOfRoom(turnRoom, sharers))
   }
 
   return { settle, end, deliver }

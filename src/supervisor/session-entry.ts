@@ -69,6 +69,8 @@ export type SessionEntry = {
   memory?: ProjectMemory
   /** Of its model; known once it has been activated. */
   contextTokens?: number
+  /** Characters of results that one of its turns may place; known once it has opened one. */
+  turnRoom?: number
   restarts: number
   /** The generation whose launch, and all above it, are known to be on the disk. */
   launchOnDisk?: number

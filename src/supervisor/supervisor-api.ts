@@ -1,7 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
+import { roomForBoard } from '../core/context-room.ts'
 import { RuntimeError } from '../core/errors.ts'
 import type { SessionId } from '../core/ids.ts'
 import type { Fence, ModelSlot, SupervisorApi } from '../core/messages.ts'
 import type { JournalRecord, RecordBody } from '../core/records.ts'
+import { fittingMessages } from '../session/fitting-messages.ts'
 import { transcriptText } from '../session/transcript.ts'
 import { controlApi } from './control.ts'
 import type { Kernel } from './kernel.ts'
@@ -51,11 +54,12 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
   }
 
   return {
-    async append({ records, lastSeq, sync, board, slot, release, ...fence }) {
+    async append({ records, lastSeq, sync, board, slot, release, resultRoom, turnRoom, ...fence }) {
       const entry = fenced(fence)
+      entry.turnRoom = turnRoom ?? entry.turnRoom
       newer(entry, lastSeq)
       if (records.some(({ type }) => type === 'turn.failed')) kernel.partials.flush(fence.session)
-      const bodies = withoutNewTurn(entry, records).map((body) => withAllWaiting(entry, body))
+      const bodies = withoutNewTurn(entry, records).map((body) => withAllWaiting(entry, body, resultRoom))
       const own = kernel.record(entry, bodies)
       for (const record of own) react(kernel, entry, record)
       if (bodies.length < records.length) throw stopped(fence)
@@ -63,7 +67,7 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
       if (sync) await syncedWithLaunches(kernel, entry)
       if (slot) await acquireSlot(entry, slot)
       if (sync || slot) fenced(fence)
-      const text = board ? kernel.board.textFor(fence.session, entry.seed.dir) : undefined
+      const text = board ? boardText(kernel, entry) : undefined
       const known = new Set(own.filter((_, n) => bodies[n] === records[n]))
       const first = own[0]
       const exhausted = exhaustedBudget(kernel, kernel.entry(entry.seed.root))
@@ -136,10 +140,16 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
   }
 }
 
-/** A boundary takes every message that is there, also what its worker has not heard of yet. */
-function withAllWaiting({ waiting }: SessionEntry, body: RecordBody): RecordBody {
+/** A boundary takes every message that is there and fits, also what its worker has not heard of yet. */
+function withAllWaiting({ waiting }: SessionEntry, body: RecordBody, room: number | undefined): RecordBody {
   if (body.type !== 'turn.started' || body.consumed.length === waiting.size) return body
-  return { ...body, consumed: [...waiting.keys()] }
+  const mailbox = [...waiting].map(([seq, message]) => ({ seq, message }))
+  const consumed = fittingMessages(mailbox, room)
+  return isDeepStrictEqual(consumed, body.consumed) ? body : { ...body, consumed }
+}
+
+function boardText({ board }: Kernel, { seed, contextTokens }: SessionEntry): string {
+  return board.textFor(seed.session, seed.dir, contextTokens && roomForBoard(contextTokens))
 }
 
 /** A session that is being stopped still tells what it has done; it begins no turn any more. */

@@ -5,10 +5,10 @@ import { type Model, type ModelReply, type ModelRequest, serverOf } from '../cor
 import type { RecordBody, RecordedCall } from '../core/records.ts'
 import { createModel } from '../models/create-model.ts'
 import { buildMessages } from '../session/build-messages.ts'
-import { buildSystem } from '../session/build-system.ts'
 import { askModel } from './ask-model.ts'
 import { attachImages } from './attach-images.ts'
-import { compactHistory, isNearlyFull } from './compact-history.ts'
+import { compactHistory, densityOf, isNearlyFull, refusedDensity } from './compact-history.ts'
+import { systemOf } from './context-budget.ts'
 import type { Activation } from './run-activation.ts'
 import { gateOf } from './server-gate.ts'
 
@@ -35,14 +35,16 @@ export async function requestReply(activation: Activation, board: string): Promi
 /** Asks; before the context is full, and when the server says it is, the history is summed up first. */
 async function askWithRoom(activation: Activation, model: Model, board: string): Promise<ModelReply> {
   let build = requestBuilder(activation, model, board)
-  if (isNearlyFull(activation, build(1)) && (await compactHistory(activation, model))) {
+  const density = densityOf(activation, build(1))
+  if (isNearlyFull(activation, build(1)) && (await compactHistory(activation, model, density))) {
     build = requestBuilder(activation, model, board)
   }
   try {
     return await ask(activation, model, build)
   } catch (thrown) {
     if (!(thrown instanceof RuntimeError) || thrown.code !== 'context-too-long') throw thrown
-    if (!(await compactHistory(activation, model))) throw thrown
+    const refused = refusedDensity(build(1), density)
+    if (!(await compactHistory(activation, model, refused))) throw thrown
     return ask(activation, model, requestBuilder(activation, model, board))
   }
 }
@@ -62,14 +64,14 @@ function ask(activation: Activation, model: Model, build: BuildRequest): Promise
   })
 }
 
-function requestBuilder({ task, seed, registry }: Activation, model: Model, board: string) {
+function requestBuilder(activation: Activation, model: Model, board: string) {
+  const { task, seed, registry } = activation
   const { agent, depth } = seed
   const { vision = false } = model.profile
   const messages = attachImages(buildMessages(task.state, registry.nameOf), { dir: task.outputDir, vision })
   const tools = registry.specs()
   const { contextTokens } = model.profile
-  const skills = registry.find('skill') === undefined ? [] : task.skills
-  const system = buildSystem({ seed, memory: task.memory, skills, contextTokens })
+  const system = systemOf(activation)
   return (attempt: number, nudge?: string): ModelRequest => ({
     system,
     messages: nudge ? [...messages, { role: 'user', text: nudge }] : messages,

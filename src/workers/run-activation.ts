@@ -11,6 +11,7 @@ import { lastTurnNotice, withNotices } from '../session/notices.ts'
 import { createRegistry, type ToolRegistry } from '../tools/registry.ts'
 import { chooseToolset } from '../tools/toolsets.ts'
 import { abortable } from './abortable.ts'
+import { budgetOf } from './context-budget.ts'
 import type { LiveSink } from './live-sink.ts'
 import { requestReply } from './request-reply.ts'
 import { createCallRunner, type FinishedCall } from './run-call.ts'
@@ -32,7 +33,10 @@ export type Activation = {
   seed: SessionSeed
   link: ActivationLink
   registry: ToolRegistry
-  append(records: RecordBody[], options?: Pick<AppendRequest, 'sync' | 'board' | 'slot' | 'release'>): Promise<Appended>
+  append(
+    records: RecordBody[],
+    options?: Pick<AppendRequest, 'sync' | 'board' | 'slot' | 'release' | 'resultRoom' | 'turnRoom'>,
+  ): Promise<Appended>
   absorb(reply: Pick<Appended, 'records'>): void
   emit(event: EventBody): void
   /** A bound of the whole run that has been reached. */
@@ -98,7 +102,7 @@ function createLoop(activation: Activation): () => Promise<ActivationEnd> {
   const context: StepContext = {
     running: runner.running,
     isWriting: (tool: string) => registry.find(tool)?.effect === 'write',
-    resultRoom: roomForResults(task.model.profile.contextTokens),
+    resultRoom: roomForResults(task.model.profile.contextTokens, budgetOf(activation)),
     limits: limitsOf(task.limits ?? {}, seed.limits, seed.agent.limits, task.settings.limits),
   }
   /** Of the turn that was opened: the job board's text. Its slot is held. */
@@ -156,12 +160,13 @@ function createLoop(activation: Activation): () => Promise<ActivationEnd> {
   }
 
   async function openTurn(step: Extract<Step, { do: 'open-turn' }>, before: RecordBody[] = []): Promise<void> {
-    const { consumed, final, loop } = step
+    const { consumed, room, final, loop } = step
     const { epoch, slot } = task
     const turn = state.turn + 1
     const started: RecordBody = { type: 'turn.started', turn, consumed, epoch, final, warned: loop?.signature }
     notices = [...(final ? [lastTurnNotice(final)] : []), ...(loop ? [loop.text] : [])]
-    opening = append([...before, started], { board: true, slot }).then((reply) => {
+    const rooms = { resultRoom: room, turnRoom: context.resultRoom }
+    opening = append([...before, started], { board: true, slot, ...rooms }).then((reply) => {
       board = reply.board ?? ''
     })
     await opening

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { roomForText } from '../core/context-room.ts'
+import { roomForResults, roomForText, shareOfRoom } from '../core/context-room.ts'
 import { askId, type CallId } from '../core/ids.ts'
 import type { RecordBody } from '../core/records.ts'
 import { agentMayLoosen } from '../core/settings.ts'
@@ -12,6 +12,7 @@ import { toolEnvironment } from '../tools/tool-environment.ts'
 import { toolsets } from '../tools/toolsets.ts'
 import { createWorkspace, type Workspace } from '../tools/workspace.ts'
 import { abortable } from './abortable.ts'
+import { budgetOf } from './context-budget.ts'
 import type { Activation } from './run-activation.ts'
 
 export type CallRunner = {
@@ -130,10 +131,19 @@ function toolContext(activation: Activation, call: OpenCall, workspace: Workspac
     ...(task.memory && { memoryFile: task.memory.file }),
     spawnable: task.spawnable,
     sees: task.model.profile.vision ?? false,
-    maxChars: roomForText(task.model.profile.contextTokens, toolsets[registry.toolset].maxChars),
+    maxChars: roomForOutput(activation),
     nameOf: registry.nameOf,
     services: createServices(activation, call),
   }
+}
+
+/** Results of one message's calls are placed together, so they share the room. */
+function roomForOutput(activation: Activation): number {
+  const { task, registry } = activation
+  const { contextTokens } = task.model.profile
+  const most = roomForText(contextTokens, toolsets[registry.toolset].maxChars)
+  const room = roomForResults(contextTokens, budgetOf(activation))
+  return Math.min(most, shareOfRoom(room, task.state.calls.length))
 }
 
 /** The calls of the state are those of the present turn. */

@@ -4,12 +4,17 @@ import { listen } from '../../src/models/listen.ts'
 import { startScriptedServer } from '../../src/models/scripted/scripted-server.ts'
 import type { Script, Workplace } from './workplace.ts'
 
-type Message = { role: string; content: string }
+type Message = { role: string; content: string; tool_calls?: object[] }
 
 /** One request to a model as it went over the wire. */
 export type Overheard = {
   agent: string
   session: string
+  purpose: string
+  /** The whole body. */
+  body: string
+  /** The context that was asked for. */
+  numCtx: number
   messages: Message[]
   tools: { function: { name: string; parameters: { properties?: object } } }[]
   /** The job board's text; empty when none was sent. */
@@ -42,14 +47,30 @@ export async function overhear(workplace: Workplace, script: Script) {
   return { requests, options: { model: 'ollama/scripted', env } }
 }
 
+type Body = { messages: Message[]; tools?: Overheard['tools']; options: { num_ctx: number } }
+
 function parsed(body: string, headers: Record<string, unknown>): Overheard {
-  const { messages, tools = [] } = JSON.parse(body) as { messages: Message[]; tools?: Overheard['tools'] }
+  const { messages, tools = [], options } = JSON.parse(body) as Body
   const last = messages.at(-1)?.content ?? ''
   return {
     agent: String(headers['x-troupe-agent']),
     session: String(headers['x-troupe-session']),
+    purpose: String(headers['x-troupe-purpose']),
+    body,
+    numCtx: options.num_ctx,
     messages,
     tools,
     board: last.startsWith('<job-board>') ? last : '',
   }
+}
+
+/** Tokens of what the model reads of a request, at four characters each. */
+export function tokensSent({ messages, tools }: Overheard): number {
+  const calls = messages.flatMap(({ tool_calls = [] }) => tool_calls)
+  const texts = messages.reduce((sum, { content }) => sum + content.length, 0)
+  return Math.ceil((texts + lengthOf(calls) + lengthOf(tools)) / 4)
+}
+
+function lengthOf(values: readonly object[]): number {
+  return values.reduce((sum, value) => sum + JSON.stringify(value).length, 0)
 }
