@@ -38,7 +38,6 @@ describe('any history', () => {
       const { history: _, measured: _m, lastSeq: _l, ...rest } = after
       const { history: _h, measured: _n, lastSeq: _o, ...same } = state
       expect(rest).toEqual(same)
-      expect(planCompaction(after, { ...room, keepTokens: 1e9, freshTokens: 1e9 })).toBeUndefined()
     })
     fc.assert(property, { numRuns: 600 })
     expect(compacted).toBeGreaterThan(50)
@@ -62,10 +61,9 @@ describe('any history', () => {
   })
 })
 
-/** As a provider checks it: each assistant call is followed by its result, and nothing else has an id of its own. */
+/** As a provider checks it: each call is followed by its result, and each result has its call before it. */
 function expectPaired(state: SessionState): void {
   const messages = buildMessages(state, (tool) => tool)
-  let open: string[] = state.calls.map(({ id }) => id)
   const waiting: string[] = []
   for (const message of messages) {
     if (message.role === 'tool') {
@@ -75,9 +73,8 @@ function expectPaired(state: SessionState): void {
     expect(waiting).toEqual([])
     if (message.role === 'assistant') waiting.push(...message.calls.map(({ id }) => id))
   }
-  open = open.filter((id) => !waiting.includes(id))
-  expect(waiting.length).toBe(state.calls.length)
-  expect(messages.some(({ role }) => role === 'user')).toBe(true)
+  expect(waiting).toEqual([])
+  expect(messages[0]?.role).toBe('user')
 }
 
 const todo = (content: string, status: 'pending' | 'in_progress' | 'completed') => ({

@@ -2,7 +2,6 @@ import { tokensPerImage } from '../core/model.ts'
 import type { Todo } from '../core/records.ts'
 import type { HistoryItem, SessionState } from '../core/state.ts'
 import { resultText } from './build-messages.ts'
-import { openCallCount } from './next-step.ts'
 
 const charsPerToken = 4
 
@@ -20,10 +19,10 @@ export type CompactionRoom = {
 
 /**
  * Where to cut: before an assistant message, so that no call is separated from its result, as early as the room for what
- * stays allows. `undefined`: there is nothing to gain, or a call is open.
+ * stays allows. `undefined`: there is nothing to gain, or a call's result is not in history.
  */
 export function planCompaction(state: SessionState, room: CompactionRoom): CompactionPlan | undefined {
-  if (openCallCount(state) > 0) return undefined
+  if (state.calls.length > 0) return undefined
   const from = tailStart(state.history, room)
   const replaced = state.history.slice(0, from)
   const uptoSeq = replaced.at(-1)?.seq

@@ -68,11 +68,6 @@ export function waitsOutside(call: OpenCall): boolean {
   return call.job !== undefined || call.wait !== undefined || (call.ask !== undefined && call.ask.answer === undefined)
 }
 
-/** Calls whose result is not there yet. */
-export function openCallCount({ calls }: SessionState): number {
-  return calls.filter((call) => !call.result).length
-}
-
 /** Text of the last answer, or what there was of it. */
 export function lastAnswer(state: SessionState): string {
   if (state.partial) return state.partial
