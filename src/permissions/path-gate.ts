@@ -1,14 +1,16 @@
 import { lstatSync, readlinkSync, realpathSync } from 'node:fs'
 import { basename, dirname, isAbsolute, join, sep } from 'node:path'
+import { isKnownCaseBlind, spelledAsStored } from './stored-names.ts'
 
 const maxLinks = 40
 
 /**
  * Where a path leads, links followed, as the system would walk it from `cwd`: real and absolute. What does not exist is
- * resolved from its deepest ancestor that does. Undefined when it cannot be told (a loop, a folder that may not be read).
+ * resolved from its deepest ancestor that does. Names are spelled as the file system has them. Undefined when it cannot be told (a loop, a folder that may not be read).
  */
 export function realTarget(path: string, cwd: string): string | undefined {
-  return walk(path, cwd, 0)
+  const target = walk(path, cwd, 0)
+  return target !== undefined && isKnownCaseBlind(cwd) ? spelledAsStored(target) : target
 }
 
 /** True when a path (relative to `cwd`) leads into the folder `dir`, links followed. `/` as `dir` contains nothing. */

@@ -1,7 +1,18 @@
 import { randomBytes } from 'node:crypto'
-import { chmodSync, chownSync, existsSync, mkdirSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { RuntimeError } from '../core/errors.ts'
 import type { PermissionRequest } from '../core/permission.ts'
 import type { Prepared, ToolContext, ToolOutput } from './define-tool.ts'
@@ -11,6 +22,7 @@ import type { ResolvedPath } from './workspace.ts'
 import {
   type FileStat,
   fingerprintOf,
+  isSame,
   type LoadedFile,
   maxSyncBytes,
   platformError,
@@ -116,22 +128,42 @@ export async function replaceFile(file: ResolvedPath, bytes: Buffer, stat: FileS
     throw new RuntimeError('not-writable', `${file.relative} is read-only. Nothing was written.`)
   }
   const folder = dirname(file.path)
-  const temporary = join(folder, `.troupe-${randomBytes(8).toString('hex')}.tmp`)
   try {
     if (!existsSync(folder)) mkdirSync(folder, { recursive: true })
-    assertSameFolder(file, folder)
-    await writeNew(temporary, bytes, stat)
-    renameSync(temporary, file.path)
+    await inFolder(file, folder, (held) => replaceIn(held, basename(file.path), bytes, stat))
   } catch (error) {
-    await rm(temporary, { force: true }).catch(() => undefined) // The first error is the one to tell.
     throw platformError(error) === 'EEXIST' ? translatedFolder(error, file) : translated(error, file)
   }
 }
 
-/** A folder swapped for a link after the path was judged would lead the write elsewhere. */
-function assertSameFolder(file: ResolvedPath, folder: string): void {
-  if (realpathSync.native(folder) === folder) return
-  throw new RuntimeError('bad-path', `The folder of ${file.relative} changed meanwhile; nothing was written.`)
+// Linux's O_PATH: a folder that may be written but not listed can be held as well.
+const holding = process.platform === 'linux' ? 0o10000000 : constants.O_RDONLY
+
+async function replaceIn(folder: string, name: string, bytes: Buffer, stat: FileStat | undefined): Promise<void> {
+  const temporary = join(folder, `.troupe-${randomBytes(8).toString('hex')}.tmp`)
+  try {
+    await writeNew(temporary, bytes, stat)
+    renameSync(temporary, join(folder, name))
+  } catch (error) {
+    await rm(temporary, { force: true }).catch(() => undefined) // The first error is the one to tell.
+    throw error
+  }
+}
+
+/**
+ * Works in a folder held open: one swapped for a link after the path was judged would lead the write elsewhere. Where there
+ * is no /proc to name what is held, the folder is only looked at before.
+ */
+async function inFolder(file: ResolvedPath, folder: string, work: (held: string) => Promise<void>): Promise<void> {
+  const fd = openSync(folder, holding | constants.O_DIRECTORY)
+  try {
+    if (realpathSync.native(folder) !== folder || !isSame(fd, folder)) {
+      throw new RuntimeError('bad-path', `The folder of ${file.relative} changed meanwhile; nothing was written.`)
+    }
+    await work(existsSync('/proc/self/fd') ? `/proc/self/fd/${fd}` : folder)
+  } finally {
+    closeSync(fd)
+  }
 }
 
 async function writeNew(path: string, bytes: Buffer, stat: FileStat | undefined): Promise<void> {

@@ -1,9 +1,9 @@
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, readSync } from 'node:fs'
 import type { LineWindow } from './pagination.ts'
 import { createPace } from './search/pace.ts'
 import { isBinary } from './text-files.ts'
 import type { ResolvedPath } from './workspace.ts'
-import { openFlags, translated } from './workspace-files.ts'
+import { openJudged, translated } from './workspace-files.ts'
 
 export type WindowRequest = {
   /** First line, from 1. */
@@ -61,7 +61,7 @@ export function fileHead(file: ResolvedPath): Buffer {
 
 function openNow(file: ResolvedPath): number {
   try {
-    return openSync(file.path, openFlags)
+    return openJudged(file.path)
   } catch (error) {
     throw translated(error, file)
   }

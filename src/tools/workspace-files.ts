@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto'
-import { closeSync, constants, openSync, readdirSync, readFileSync, type Stats, statSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import {
+  closeSync,
+  constants,
+  openSync,
+  readdirSync,
+  readFile,
+  readFileSync,
+  readlinkSync,
+  type Stats,
+  statSync,
+} from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { RuntimeError } from '../core/errors.ts'
 import { nearNames } from './near-names.ts'
@@ -109,6 +118,8 @@ export function translated(error: unknown, file: ResolvedPath): unknown {
     case 'ENOSPC':
     case 'EDQUOT':
       return say('storage-full', `There is no space left to write ${file.relative}. Nothing was changed.`)
+    case 'ELOOP':
+      return say('bad-path', `${file.relative} was replaced by a link meanwhile; it was not opened.`)
     case 'ENAMETOOLONG':
       return say('bad-path', `The path is too long: ${file.relative.slice(0, 100)}...`)
     default:
@@ -121,8 +132,25 @@ export function platformError(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }
 
-/** Flags to open a file for reading: a FIFO that took its place a moment ago cannot block us. */
-export const openFlags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)
+/** Flags to open a file for reading: a FIFO that took its place a moment ago cannot block us, nor a link lead elsewhere. */
+export const openFlags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOFOLLOW ?? 0)
+
+/** Opens what was judged for reading. Throws `bad-path` when a folder on the way was swapped for a link since. */
+export function openJudged(path: string): number {
+  const fd = openSync(path, openFlags)
+  if (isSame(fd, path)) return fd
+  closeSync(fd)
+  throw new RuntimeError('bad-path', `${path} was moved meanwhile; it was not opened.`)
+}
+
+/** False when an open file is known to lie elsewhere than at `path`, which is real. Known only where there is /proc. */
+export function isSame(fd: number, path: string): boolean {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`).replace(/ \(deleted\)$/, '') === path
+  } catch {
+    return true
+  }
+}
 
 function statOrUndefined(file: ResolvedPath): Stats | undefined {
   try {
@@ -135,15 +163,25 @@ function statOrUndefined(file: ResolvedPath): Stats | undefined {
 
 async function readBytes(file: ResolvedPath, stat: FileStat, signal: AbortSignal): Promise<Buffer> {
   try {
-    if (stat.size > maxSyncBytes) return await readFile(file.path, { signal, flag: openFlags })
-    return readNow(file.path)
+    return stat.size > maxSyncBytes ? await readLater(file.path, signal) : readNow(file.path)
   } catch (error) {
     throw translated(error, file)
   }
 }
 
+async function readLater(path: string, signal: AbortSignal): Promise<Buffer> {
+  const fd = openJudged(path)
+  try {
+    return await new Promise((resolve, reject) => {
+      readFile(fd, { signal }, (error, bytes) => (error === null ? resolve(bytes) : reject(error)))
+    })
+  } finally {
+    closeSync(fd)
+  }
+}
+
 function readNow(path: string): Buffer {
-  const fd = openSync(path, openFlags)
+  const fd = openJudged(path)
   try {
     return readFileSync(fd)
   } finally {

@@ -1,7 +1,8 @@
-import { readlinkSync, realpathSync } from 'node:fs'
+import { lstatSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { join, relative, resolve, sep } from 'node:path'
 import { RuntimeError } from '../core/errors.ts'
+import { realTarget } from '../permissions/path-gate.ts'
 import { type FileStat, type LoadedFile, loadFile, notFound, platformError, statFile } from './workspace-files.ts'
 
 /** A path as a tool will open it. */
@@ -26,8 +27,6 @@ export type Workspace = {
   /** The error for a path where nothing is. */
   notFound(file: ResolvedPath): RuntimeError
 }
-
-const maxLinks = 40
 
 /** Throws `not-found` or `not-a-folder` when there is no such folder. */
 export function createWorkspace(dir: string): Workspace {
@@ -59,9 +58,9 @@ function realFolder(dir: string): string {
 function resolveIn(root: string, path: string): ResolvedPath {
   if (path === '') throw new RuntimeError('bad-path', 'The path is empty. Name a file or folder.')
   if (path.includes('\0')) throw new RuntimeError('bad-path', 'The path contains a NUL character.')
-  const absolute = resolve(root, withHome(path))
-  refuseSystemPath(absolute, root, path)
-  const real = realPath(absolute, path, 0)
+  const asked = withHome(path)
+  refuseSystemPath(resolve(root, asked), root, path)
+  const real = realTarget(asked, root) ?? unresolved(resolve(root, asked), path)
   refuseSystemPath(real, root, path)
   const outside = !isInside(root, real)
   return { path: real, relative: outside ? real : relative(root, real).split(sep).join('/') || '.', outside }
@@ -77,28 +76,22 @@ function refuseSystemPath(absolute: string, root: string, asked: string): void {
   throw new RuntimeError('not-a-file', `${asked} belongs to the system and is no file of a project; it is not opened.`)
 }
 
-/** Follows links, a dangling last one too: what is judged is what would be created. */
-function realPath(absolute: string, asked: string, links: number): string {
-  try {
-    return realpathSync.native(absolute)
-  } catch (error) {
-    const code = platformError(error)
-    if (code === 'ELOOP' || links > maxLinks) {
-      throw new RuntimeError('bad-path', `${asked} is a link that leads back to itself.`)
-    }
-    if (code === 'ENAMETOOLONG') throw new RuntimeError('bad-path', `The path is too long: ${asked.slice(0, 100)}...`)
-    const target = linkTarget(absolute)
-    if (target !== undefined)
-      return realPath(resolve(realPath(dirname(absolute), asked, links + 1), target), asked, links + 1)
-    const parent = dirname(absolute)
-    return parent === absolute ? absolute : join(realPath(parent, asked, links), basename(absolute))
+/** Why it cannot be told where a path leads. */
+function unresolved(absolute: string, asked: string): never {
+  const code = problemOf(absolute)
+  if (code === 'ENAMETOOLONG') throw new RuntimeError('bad-path', `The path is too long: ${asked.slice(0, 100)}...`)
+  if (code === 'EACCES' || code === 'EPERM') {
+    throw new RuntimeError('not-accessible', `The system does not let this user look at ${asked}.`)
   }
+  throw new RuntimeError('bad-path', `${asked} is a link that leads back to itself.`)
 }
 
-function linkTarget(absolute: string): string | undefined {
+function problemOf(path: string): string | undefined {
   try {
-    return readlinkSync(absolute)
-  } catch {
-    return undefined // Nothing there, or no link: the caller goes on with its folder.
+    lstatSync(path)
+    realpathSync.native(path)
+    return undefined
+  } catch (error) {
+    return platformError(error)
   }
 }
