@@ -20,6 +20,7 @@ import { type AgentInput, parseAgentInput } from './definitions/parse-agent-inpu
 import { builtinAgentsDir, builtinSkillsDir, findWorktree, userConfigDir } from './definitions/paths.ts'
 import { spawnableFor } from './definitions/spawnable.ts'
 import { isTrusted } from './definitions/trust.ts'
+import { fetchProxies } from './fetch-proxies.ts'
 import type { JobRow } from './jobboard/create-board.ts'
 import { type ChosenModel, chooseModel } from './models/choose-model.ts'
 import { defaultRules } from './permissions/default-rules.ts'
@@ -301,6 +302,7 @@ function settingsOf(
     budget: config.budget,
     prices: config.prices,
     fetchHosts: config.webfetch.allowHosts ?? [],
+    fetchProxies: fetchProxies(options.env ?? process.env),
   }
 }
 

@@ -12,6 +12,9 @@ export type SandboxSettings = {
   unusable?: string
 }
 
+/** Addresses of proxies by the kind of page; `except`: hosts that are reached directly, as `NO_PROXY` lists them. */
+export type FetchProxies = { http?: string; https?: string; except?: string }
+
 /** What one process decides for all sessions it runs: configuration and flags, resolved. Plain data. */
 export type RunSettings = {
   permissionMode: PermissionMode
@@ -26,6 +29,8 @@ export type RunSettings = {
   limits: AgentLimits
   /** Hosts of private networks that `webfetch` may contact; missing: none. */
   fetchHosts?: string[]
+  /** Of `webfetch`; missing: none. */
+  fetchProxies?: FetchProxies
   sandbox?: SandboxSettings
   /** Bounds of a whole run. */
   budget: { maxTokens?: number; maxCost?: number; maxChildren?: number; timeoutMs?: number }

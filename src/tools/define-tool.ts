@@ -4,6 +4,7 @@ import type { CallId, SessionId } from '../core/ids.ts'
 import type { AgentSummary, Fence, LaunchRequest, ProcessOutcome, TranscriptReply } from '../core/messages.ts'
 import type { Action, AskKind, PermissionRequest } from '../core/permission.ts'
 import type { FileTouch, Todo } from '../core/records.ts'
+import type { FetchProxies } from '../core/settings.ts'
 import type { Workspace } from './workspace.ts'
 
 export type Toolset = 'full' | 'compact'
@@ -26,6 +27,8 @@ export type ToolContext = {
   memoryFile?: string
   /** Hosts of private networks that `webfetch` may contact, with a port or without; `*` is any text. */
   fetchHosts?: readonly string[]
+  /** Proxies of `webfetch`. */
+  fetchProxies?: FetchProxies
   spawnable: readonly AgentSummary[]
   /** The model can look at images. */
   sees?: boolean

@@ -96,6 +96,16 @@ describe('a page', () => {
     })
   })
 
+  test('shows nothing of what its reader would not see', async () => {
+    const tags = [...'run curl'].map((char) => String.fromCodePoint(0xe0000 + char.codePointAt(0)!)).join('')
+    const flag = '🏴\u{e0067}\u{e0062}\u{e007f}'
+    const html = `<p>Seen${tags} ${flag}</p><p style="color: red; display:none">hidden</p><!-- comment -->`
+    serve('text/html; charset=utf-8', html)
+    expect((await fetched('/')).output).toBe(`Seen ${flag}\n[8 invisible characters were left out]`)
+    serve('text/plain; charset=utf-8', `a${tags}b`)
+    expect((await fetched('/')).output).toBe('ab\n[8 invisible characters were left out]')
+  })
+
   test('that is empty says so', async () => {
     serve('text/html', '<script>render()</script>')
     expect((await fetched('/')).output).toBe('(the page has no text)')
@@ -119,6 +129,11 @@ describe('compressed pages', () => {
     const result = await fetched('/', {}, { toolset: 'full' })
     expect(result.metadata).toMatchObject({ bytes: 5 * 1024 * 1024 })
     expect(process.memoryUsage.rss() - before).toBeLessThan(100_000_000)
+  })
+
+  test('packed many times are not unpacked', async () => {
+    serve('text/plain', 'x', { 'content-encoding': 'gzip, gzip, gzip, gzip' })
+    expect((await fetched('/')).output).toContain('packed its answer 4 times')
   })
 
   test('of an unknown or broken kind are an error', async () => {
@@ -201,6 +216,15 @@ describe('this machine and its networks', () => {
     'http://0.0.0.0:PORT/',
     'http://169.254.169.254/latest/meta-data/',
     'http://localhost.:PORT/',
+    'http://0177.0.0.1:PORT/',
+    'http://127.1:PORT/',
+    'http://①②⑦.0.0.1:PORT/',
+    'http://127.0.0.1.:PORT/',
+    'http://[::]:PORT/',
+    'http://[64:ff9b::7f00:1]:PORT/',
+    'http://[fe80::1]:PORT/',
+    'http://[::7f00:1]:PORT/',
+    'http://100.64.0.1:PORT/',
   ])('are not contacted: %s', async (address) => {
     serve('text/plain', 'secret')
     const result = await world.result('webfetch', { url: address.replace('PORT', String(port)), timeout: 5 })
@@ -217,6 +241,69 @@ describe('this machine and its networks', () => {
     expect((await at(['127.0.*'])).output).toBe('ours')
     expect((await at(['127.0.0.1:1'])).output).toContain(`allowHosts: ["127.0.0.1:${port}"]`)
     expect(await at(['localhost'])).toMatchObject({ isError: true })
+  })
+})
+
+describe('through a proxy', () => {
+  const viaUs = (url: string, proxies: object = {}, options: CallOptions = {}) => {
+    const http = `127.0.0.1:${port}`
+    return world.result('webfetch', { url }, { fetchProxies: { http, https: http, ...proxies }, ...options })
+  }
+
+  test('http pages are asked of it by their whole address, with the login that it wants', async () => {
+    serve('text/plain', 'from afar')
+    const { output } = await viaUs('http://docs.example.test/a?b', { http: `http://me:p%40ss@127.0.0.1:${port}/` })
+    expect(output).toBe('from afar')
+    expect(requests[0]).toMatchObject({ method: 'GET', url: 'http://docs.example.test/a?b' })
+    expect(requests[0]!.headers).toMatchObject({
+      host: 'docs.example.test',
+      'proxy-authorization': `Basic ${Buffer.from('me:p@ss').toString('base64')}`,
+    })
+  })
+
+  test.each([
+    [407, /refused the connection with status 407, because it wants a login/],
+    [503, /refused the connection with status 503/],
+  ])('https pages go through a tunnel; a refusal with %i says so', async (status, says) => {
+    const asked: (string | undefined)[] = []
+    server.once('connect', (request, socket) => {
+      asked.push(request.url)
+      socket.end(`HTTP/1.1 ${status} No\r\n\r\n`)
+    })
+    const result = await viaUs('https://docs.example.test/secret')
+    expect(result).toMatchObject({ isError: true, metadata: { code: 'proxy-refused' } })
+    expect(result.output).toMatch(says)
+    expect(asked).toEqual(['docs.example.test:443'])
+  })
+
+  test.each([
+    'http://127.0.0.1:PORT/',
+    'http://localhost/',
+    'http://[::ffff:10.0.0.1]/',
+    'http://0xa9.0xfea9fe/',
+    'http://017700000001/',
+    'http://192.168.1.1./',
+  ])('private networks are out of reach too: %s', async (address) => {
+    serve('text/plain', 'secret')
+    const result = await viaUs(address.replace('PORT', String(port)))
+    expect(result).toMatchObject({ isError: true, metadata: { code: 'private-address' } })
+    expect(requests).toHaveLength(0)
+  })
+
+  test.each(['example.test', '.example.test', '*.example.test', 'other, docs.example.test:80', '*'])(
+    'hosts of NO_PROXY are reached directly: %s',
+    async (except) => {
+      serve('text/plain', 'from afar')
+      const result = await viaUs('http://docs.example.test/', { except })
+      expect(result).toMatchObject({ isError: true, metadata: { code: 'fetch-failed' } })
+      expect(requests).toHaveLength(0)
+    },
+  )
+
+  test('of an unknown kind says what the user can set, without its password', async () => {
+    const { output } = await viaUs('http://docs.example.test/', { http: 'socks5://me:secret@10.0.0.1:1080' })
+    expect(output).toContain('socks5://10.0.0.1:1080')
+    expect(output).not.toContain('secret')
   })
 })
 

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { RuntimeError } from '../core/errors.ts'
 import type { PermissionRequest } from '../core/permission.ts'
 import { defineTool, type ToolContext, type ToolOutput } from './define-tool.ts'
-import { headOf } from './text.ts'
+import { count, headOf } from './text.ts'
 import { isBinary } from './text-files.ts'
 import { decodeText } from './web/decode-text.ts'
 import { fetchPage, type Page, type Redirect, webUrl } from './web/fetch-page.ts'
@@ -40,6 +40,7 @@ export const webfetch = defineTool({
         url: parseUrl(url),
         accept: accepted[format],
         guard: createHostGuard(context.fetchHosts ?? []),
+        proxies: context.fetchProxies ?? {},
         mayFollow: (to, from) => mayFollow(to, from, context),
         signal,
       })
@@ -95,9 +96,18 @@ async function outputOf(page: Page, format: Input['format'], signal: AbortSignal
     const said = text.trim() === '' ? '' : ` It says:\n${headOf(text.trim(), maxErrorChars)}`
     return { title, metadata, isError: true, output: `${url.href} answered with status ${status}.${said}` }
   }
-  const notes = isCut ? '\n[the page was cut after 5 MB]' : ''
-  return { title, metadata, output: (text.trim() === '' ? '(the page has no text)' : text) + notes }
+  const shown = text.replace(tagCharacters, '')
+  const hidden = (text.length - shown.length) / 2
+  const notes = [
+    isCut && 'the page was cut after 5 MB',
+    hidden > 0 && `${count(hidden, 'invisible character was', 'invisible characters were')} left out`,
+  ].filter((note) => note !== false)
+  const body = shown.trim() === '' ? '(the page has no text)' : shown
+  return { title, metadata, output: [body, ...notes.map((note) => `[${note}]`)].join('\n') }
 }
+
+/** A copy of ASCII that nothing displays, which models read all the same; where no flag is spelled with it. */
+const tagCharacters = /(?<!\u{1f3f4}[\u{e0000}-\u{e007f}]*)[\u{e0000}-\u{e007f}]/gu
 
 function isText({ contentType, bytes }: Page): boolean {
   if (/^(text\/|application\/([\w.+-]*\+)?(json|xml|javascript|ecmascript|yaml|x-yaml|toml|x-sh)\b)/i.test(contentType))

@@ -128,6 +128,7 @@ function toolContext(activation: Activation, call: OpenCall, workspace: Workspac
     todos: task.state.todos,
     skills: task.skills,
     fetchHosts: task.settings.fetchHosts ?? [],
+    fetchProxies: task.settings.fetchProxies ?? {},
     ...(task.memory && { memoryFile: task.memory.file }),
     spawnable: task.spawnable,
     sees: task.model.profile.vision ?? false,

@@ -30,6 +30,9 @@ time after a crash. The others run side by side. Every call goes through the [pe
 Paths are relative to the workspace. Searches take in what git does not ignore, hidden files too; they run on ripgrep where it has
 a binary for the machine. \`grep\` shows nothing of files that may not be read, \`glob\` shows their names. \`webfetch\` contacts nothing in
 private networks but the hosts in \`webfetch.allowHosts\` of your own configuration ([cli.md](cli.md#configuration)).
+It uses the proxy of your environment (\`HTTPS_PROXY\`, \`HTTP_PROXY\`, \`ALL_PROXY\`, \`NO_PROXY\`; http and https ones), and judges
+addresses as before: what leads into a private network as seen from here is refused. What the proxy itself makes of a name is
+beyond it: let the proxy keep to the public internet.
 
 \`read\` shows PNG, JPEG and WebP images, up to 5 MB, to models whose server says that they see (\`vision\`); to others it names
 them. What is shown is kept beside the session's outputs; of many images a request carries the newest, up to 12 MB.

@@ -89,6 +89,49 @@ describe('what is written at a place that was found loosely', () => {
   })
 })
 
+describe('whatever the file is indented with', () => {
+  /** Depths of lines one below the other: a line is at most one deeper than the one before. */
+  const depths = fc.array(fc.nat(2), { minLength: 4, maxLength: 12 }).map((steps) => {
+    let depth = 0
+    return steps.map((step, at) => (depth = at === 0 ? 0 : Math.max(0, Math.min(depth + 1, depth + 1 - step))))
+  })
+  const given = fc.record({
+    depths,
+    unit: fc.constantFrom('\t', '  ', '    '),
+    other: fc.constantFrom('\t', '  ', '    ', '   '),
+    end: fc.constantFrom('\n', '\r\n'),
+    isEnded: fc.boolean(),
+    from: fc.nat(20),
+    height: fc.integer({ min: 2, max: 6 }),
+    isShifted: fc.boolean(),
+  })
+
+  test('a block that was copied with other blanks is written with those of the file, and its line breaks', () => {
+    fc.assert(
+      fc.property(given, ({ depths, unit, other, end, isEnded, height, isShifted, ...given }) => {
+        const from = given.from % (depths.length - 1)
+        const to = Math.min(depths.length, from + height)
+        const line = (n: number, sign: string, shift: number, name = `line ${n}`) =>
+          sign.repeat(Math.max(0, depths[n]! - shift)) + name
+        const file = (names: (n: number) => string[]) =>
+          depths.flatMap((_, n) => names(n).map((name) => line(n, unit, 0, name))).join(end) + (isEnded ? end : '')
+        const block = (names: (n: number) => string[]) => {
+          const inside = depths.slice(from, to)
+          const shift = isShifted ? Math.min(...inside) : 0
+          return inside.flatMap((_, n) => names(from + n).map((name) => line(from + n, other, shift, name))).join('\n')
+        }
+        const before = (n: number) => [`line ${n}`]
+        const after = (n: number) => (n === to - 1 ? ["changed $& $1 $'", `added ${n}`] : before(n))
+        const [content, wanted, replacement] = [file(before), block(before), block(after)]
+        const outcome = replaceText({ content, wanted, replacement, all: false, exactOnly: false })
+        fc.pre('strategy' in outcome && outcome.strategy !== 'Simple')
+        expect(outcome).toMatchObject({ text: file(after) })
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
 describe('a loose match never takes more than was named', () => {
   test.each([
     ['an invented middle', 'f() {\n  if (a) {\n    one();\n  }\n  two();\n}\n', 'f() {\n  invented();\n}'],

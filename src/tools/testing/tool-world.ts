@@ -8,6 +8,7 @@ import { callId, type SessionId } from '../../core/ids.ts'
 import type { AgentSummary } from '../../core/messages.ts'
 import type { PermissionRequest } from '../../core/permission.ts'
 import type { CallResult, FileTouch, Todo } from '../../core/records.ts'
+import type { FetchProxies } from '../../core/settings.ts'
 import type { OpenAsk } from '../../core/state.ts'
 import type { Tool, ToolServices, Toolset } from '../define-tool.ts'
 import { createRegistry } from '../registry.ts'
@@ -52,6 +53,7 @@ export type CallOptions = {
   tools?: readonly Tool[]
   files?: Record<string, string>
   fetchHosts?: string[]
+  fetchProxies?: FetchProxies
   onStart?: () => Promise<void>
 }
 
@@ -107,6 +109,7 @@ export async function createToolWorld(): Promise<ToolWorld> {
           skills,
           spawnable,
           fetchHosts: options.fetchHosts ?? [],
+          fetchProxies: options.fetchProxies ?? {},
           nameOf: registry.nameOf,
           services: { ...refusingServices, withLock, ...options.services },
         },

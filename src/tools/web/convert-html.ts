@@ -53,8 +53,8 @@ function createReader(writer: MarkdownWriter) {
   return { parser, isTooDeep: () => depth > maxDepth }
 }
 
-function isHidden({ hidden, 'aria-hidden': ariaHidden }: Record<string, string>): boolean {
-  return hidden !== undefined || ariaHidden === 'true'
+function isHidden({ hidden, style = '', 'aria-hidden': ariaHidden }: Record<string, string>): boolean {
+  return hidden !== undefined || ariaHidden === 'true' || /(display\s*:\s*none|visibility\s*:\s*hidden)/i.test(style)
 }
 
 function resolved(address: string, base: URL): string | undefined {

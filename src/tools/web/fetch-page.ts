@@ -1,13 +1,16 @@
 import { type IncomingMessage, request as plain } from 'node:http'
 import { request as secure } from 'node:https'
 import { isAbort, messageOf, RuntimeError } from '../../core/errors.ts'
+import type { FetchProxies } from '../../core/settings.ts'
 import type { HostGuard } from './host-guard.ts'
+import { findProxy, sendThroughProxy } from './proxy.ts'
 import { type Body, readBody } from './read-body.ts'
 
 export type PageRequest = {
   url: URL
   accept: string
   guard: HostGuard
+  proxies: FetchProxies
   /** Whether a redirect may be followed. */
   mayFollow(to: URL, from: URL): boolean
   signal: AbortSignal
@@ -25,11 +28,12 @@ const maxBytes = 5 * 1024 * 1024
  * GETs a page, over at most five redirects. Throws `private-address`, `too-many-redirects`, `bad-response`,
  * `fetch-failed`, or the signal's reason.
  */
-export async function fetchPage({ url, accept, guard, mayFollow, signal }: PageRequest): Promise<Page | Redirect> {
+export async function fetchPage({ url, mayFollow, ...connection }: PageRequest): Promise<Page | Redirect> {
+  const { guard, signal } = connection
   let at = url
   for (let redirects = 0; redirects <= maxRedirects; redirects++) {
     guard.check(at)
-    const response = await get(at, { accept, guard, signal })
+    const response = await get(at, connection)
     const target = redirectOf(response, at)
     if (target === undefined) return pageOf(response, at, signal)
     response.destroy()
@@ -48,10 +52,27 @@ export function webUrl(address: string, base?: URL): URL | undefined {
   return isWeb && url.username === '' && url.password === '' && url.hostname !== '' ? url : undefined
 }
 
-type Connection = Pick<PageRequest, 'accept' | 'guard' | 'signal'>
+type Connection = Omit<PageRequest, 'url' | 'mayFollow'>
 
-function get(url: URL, { accept, guard, signal }: Connection): Promise<IncomingMessage> {
+async function get(url: URL, { accept, guard, proxies, signal }: Connection): Promise<IncomingMessage> {
   const headers = { accept, 'accept-encoding': 'gzip, deflate, br', 'user-agent': 'troupe (webfetch)' }
+  const proxy = findProxy(url, proxies)
+  if (proxy === undefined) return getDirectly(url, { headers, guard, signal })
+  await Promise.race([guard.checkName(url), untilAborted(signal)])
+  return sendThroughProxy({ url, proxy, headers, signal }).catch((error) =>
+    Promise.reject(explained(error, url, signal)),
+  )
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}
+
+type Direct = { headers: Record<string, string>; guard: HostGuard; signal: AbortSignal }
+
+function getDirectly(url: URL, { headers, guard, signal }: Direct): Promise<IncomingMessage> {
   const send = url.protocol === 'https:' ? secure : plain
   return new Promise((resolve, reject) => {
     const request = send(url, { method: 'GET', headers, agent: false, lookup: guard.lookup(url), signal })

@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns'
+import { lookup as lookupAll } from 'node:dns/promises'
 import { isIP, type LookupFunction } from 'node:net'
 import { RuntimeError } from '../../core/errors.ts'
 import { matches } from '../../permissions/wildcard.ts'
@@ -10,6 +11,11 @@ export type HostGuard = {
   check(url: URL): void
   /** Looks a name up and hands on public addresses alone: what was judged is what is connected to. */
   lookup(url: URL): LookupFunction
+  /**
+   * For a proxy, which looks the name up itself. Throws `private-address` when the name leads into a private network as seen
+   * from here; one that is not known here is the proxy's to judge.
+   */
+  checkName(url: URL): Promise<void>
 }
 
 /** `allowed`: hosts, with a port or without, that may lie in a private network; `*` stands for any text. */
@@ -23,6 +29,11 @@ export function createHostGuard(allowed: readonly string[]): HostGuard {
     check(url) {
       const address = url.hostname.replace(/^\[|\]$/g, '')
       if (isIP(address) !== 0 && !isPublicAddress(address) && !isAllowed(url)) throw privateAddress(url)
+    },
+    async checkName(url) {
+      if (isAllowed(url)) return
+      const addresses = await lookupAll(url.hostname, { all: true }).catch(() => [])
+      if (addresses.some(({ address }) => !isPublicAddress(address))) throw privateAddress(url)
     },
     lookup: (url) => (hostname, options, callback) => {
       lookup(hostname, { ...options, all: true }, (error, addresses) => {

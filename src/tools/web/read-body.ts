@@ -3,6 +3,8 @@ import type { Readable } from 'node:stream'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
 import { RuntimeError } from '../../core/errors.ts'
 
+const maxEncodings = 3
+
 /** `isCut`: there was more. */
 export type Body = { bytes: Buffer; isCut: boolean }
 
@@ -27,6 +29,12 @@ export async function readBody(response: IncomingMessage, maxBytes: number): Pro
 
 function decompressed(response: IncomingMessage): Readable {
   const encodings = (response.headers['content-encoding'] ?? '').split(',').map((name) => name.trim().toLowerCase())
+  if (encodings.length > maxEncodings) {
+    throw new RuntimeError(
+      'bad-response',
+      `The server packed its answer ${encodings.length} times; it was not unpacked.`,
+    )
+  }
   return encodings.reduceRight<Readable>((stream, encoding) => unpack(stream, encoding), response)
 }
 
