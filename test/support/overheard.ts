@@ -1,5 +1,7 @@
-import { createServer } from 'node:http'
+import { writeFileSync } from 'node:fs'
+import { createServer, request as sendOn } from 'node:http'
 import { onTestFinished } from 'vitest'
+import { stringify } from 'yaml'
 import { listen } from '../../src/models/listen.ts'
 import { startScriptedServer } from '../../src/models/scripted/scripted-server.ts'
 import type { Script, Workplace } from './workplace.ts'
@@ -21,22 +23,24 @@ export type Overheard = {
   board: string
 }
 
-/** Serves a script as Ollama and notes every chat request on its way; the options connect a runtime to it. */
+/** Serves a script as Ollama and notes every chat request on its way; the options connect a runtime to it. `rewrite` has it play another. */
 export async function overhear(workplace: Workplace, script: Script) {
   const requests: Overheard[] = []
-  const server = await startScriptedServer({ path: workplace.script(script) })
+  const path = workplace.script(script)
+  const server = await startScriptedServer({ path })
   const proxy = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const body = Buffer.concat(chunks).toString('utf8')
     if (request.url === '/api/chat') requests.push(parsed(body, request.headers))
-    const { method = 'GET' } = request
-    const headers = Object.fromEntries(Object.entries(request.headers).map(([name, value]) => [name, String(value)]))
-    delete headers['content-length']
-    delete headers['transfer-encoding']
-    const answer = await fetch(`${server.url}${request.url}`, { method, headers, ...(body && { body }) })
-    response.writeHead(answer.status, { 'content-type': answer.headers.get('content-type') ?? 'text/plain' })
-    response.end(Buffer.from(await answer.arrayBuffer()))
+    const { method, url, headers } = request
+    const onward = sendOn(`${server.url}${url}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 500, answer.headers)
+      answer.on('error', () => response.destroy()).pipe(response)
+    })
+    onward.on('error', () => response.destroy())
+    response.once('close', () => onward.destroy())
+    onward.end(body)
   })
   const running = await listen(proxy, 0, '127.0.0.1')
   onTestFinished(async () => {
@@ -44,7 +48,8 @@ export async function overhear(workplace: Workplace, script: Script) {
     await server.close()
   })
   const env = { ...workplace.env, OLLAMA_HOST: running.url }
-  return { requests, options: { model: 'ollama/scripted', env } }
+  const rewrite = (other: Script) => writeFileSync(path, stringify(other))
+  return { requests, options: { model: 'ollama/scripted', env }, rewrite }
 }
 
 type Body = { messages: Message[]; tools?: Overheard['tools']; options: { num_ctx: number } }
