@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { toolsDocument } from './support/tools-document.ts'
 
-test('docs/tools.md is what the declarations say (npm test -- -u test/tools-document.test.ts writes it anew)', async () => {
+test('docs/tools.md is what the declarations say (npm test -- test/tools-document.test.ts -u writes it anew)', async () => {
   await expect(toolsDocument()).toMatchFileSnapshot('../docs/tools.md')
 })

@@ -6,7 +6,7 @@ import { shownName, toolsets } from '../../src/tools/toolsets.ts'
 
 const { full, compact } = toolsets
 
-const introduction = `<!-- Made from the declarations in src/tools/. After a change: npm test -- -u test/tools-document.test.ts -->
+const introduction = `<!-- Made from the declarations in src/tools/. After a change: npm test -- test/tools-document.test.ts -u -->
 
 # Tools
 
