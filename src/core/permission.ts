@@ -28,6 +28,8 @@ export type PermissionRequest = {
   outside?: string
   /** Set for a write that another job's claim, or the session's own, speaks against: judged under `claim` as well. */
   claim?: string
+  /** Set for an edit that changes what other programs will run: asked about as one of a protected file is. */
+  guarded?: true
   /** For a command: the absolute folder in which it runs, when that is not the worktree itself. */
   cwd?: string
 }

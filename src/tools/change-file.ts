@@ -45,10 +45,30 @@ const maxDetailChars = 200_000
 const maxMetadataChars = 20_000
 
 /** What changing a file asks of the permissions. */
-export async function editRequest(path: string, { workspace, services }: ToolContext): Promise<PermissionRequest> {
-  const file = workspace.resolve(path)
-  const claim = await services.claimAgainst(file.path)
-  return { key: 'edit', pattern: file.relative, ...(file.outside && { outside: file.path }), ...(claim && { claim }) }
+export async function editRequest({ file, context, plan }: ChangeRequest): Promise<PermissionRequest> {
+  const claim = await context.services.claimAgainst(file.path)
+  const guarded = basename(file.path) === 'package.json' && (await changesScripts(file, context, plan))
+  return {
+    key: 'edit',
+    pattern: file.relative,
+    ...(file.outside && { outside: file.path }),
+    ...(claim && { claim }),
+    ...(guarded && { guarded }),
+  }
+}
+
+/** True when a package's scripts are not known to stay as they are: any command of its package manager may run them. */
+async function changesScripts(file: ResolvedPath, context: ToolContext, plan: Plan): Promise<boolean> {
+  try {
+    const before = await loadOrAbsent(file, context)
+    return scriptsOf(before?.bytes ?? Buffer.from('{}')) !== scriptsOf(plan(before).after)
+  } catch {
+    return true // No JSON, or no change that can be made: then nothing is known of it.
+  }
+}
+
+function scriptsOf(bytes: Buffer): string {
+  return JSON.stringify((JSON.parse(bytes.toString('utf8')) as { scripts?: unknown }).scripts ?? {})
 }
 
 /** The change as a diff to approve; `basis` is what it was made from. */

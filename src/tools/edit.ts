@@ -29,7 +29,7 @@ export const edit = defineTool({
     'Replace text in a file. Read the file first and copy old_string exactly, indentation included, line numbers not. It must occur once, unless replace_all is set.',
   input,
   effect: 'write',
-  permission: ({ file_path }, context) => editRequest(file_path, context),
+  permission: async (input, context) => editRequest(changeOf(input, context)),
   prepare: async (input, context) => prepareChange('edit', changeOf(input, context)),
   run: async (input, context, approved) => applyChange(changeOf(input, context), approved),
 })

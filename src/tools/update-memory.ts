@@ -24,7 +24,7 @@ export const updateMemory = defineTool({
     'Remember something about this project for all later sessions: a fact, a command, a rule that the user gave. Not for notes about the work at hand.',
   input,
   effect: 'write',
-  permission: (_, context) => editRequest(context.memoryFile ?? defaultFile, context),
+  permission: (input, context) => editRequest(changeOf(input, context)),
   prepare: (input, context) => prepareChange('update_memory', changeOf(input, context)),
   run: (input, context, approved) => applyChange(changeOf(input, context), approved),
 })

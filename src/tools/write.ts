@@ -13,7 +13,7 @@ export const write = defineTool({
     content: z.string().describe('The whole new content'),
   }),
   effect: 'write',
-  permission: ({ file_path }, context) => editRequest(file_path, context),
+  permission: (input, context) => editRequest(changeOf(input, context)),
   prepare: (input, context) => prepareChange('write', changeOf(input, context)),
   run: (input, context, approved) => applyChange(changeOf(input, context), approved),
 })
