@@ -88,10 +88,16 @@ describe('huge output (C21)', () => {
     expect(result.output).toBe('y\n'.repeat(15_000))
   })
 
+  test('is counted in characters, whatever they take in bytes', async () => {
+    const result = await bash('yes 日本語日本語日本語 | head -n 2900')
+    expect(result.output).toBe('日本語日本語日本語\n'.repeat(2900))
+  })
+
   test('is told with its exit code in the compact toolset', async () => {
     const world = await createToolWorld()
-    const options = { toolset: 'compact' as const, services: { runProcess: service() } }
+    const options = { toolset: 'compact' as const, services: { runProcess: service(process.env, 'compact') } }
     const result = await world.result('shell', { command: 'seq 1 100000; exit 4' }, options)
+    expect(result.output.length).toBeGreaterThan(19_900)
     expect(result.output).toMatch(/^1\n2\n[\s\S]*\.\.\.\[truncated\]\n\[exit code: 4\]$/)
     expect(result.output.length).toBeLessThanOrEqual(20_000)
   })

@@ -4,9 +4,20 @@ import { shellText } from './bash-text.ts'
 
 const long = (letter: string) => letter.repeat(40_000)
 
+const ended: ProcessOutcome = {
+  head: '',
+  tail: '',
+  totalBytes: 0,
+  droppedBytes: 0,
+  ended: 'exited',
+  exitCode: 0,
+  signal: null,
+  leftRunning: 0,
+  durationMs: 1,
+}
+
 function textOf(outcome: Partial<ProcessOutcome>, toolset: 'full' | 'compact' = 'full'): string {
-  const ended = { head: '', tail: '', totalBytes: 0, droppedBytes: 0, exitCode: 0, signal: null, leftRunning: 0 }
-  return shellText({ ...ended, ended: 'exited', durationMs: 1, ...outcome }, { timeoutMs: 700, toolset })
+  return shellText({ ...ended, ...outcome }, { timeoutMs: 700, toolset })
 }
 
 describe('what the model sees of a command', () => {
@@ -63,6 +74,13 @@ describe('what the model sees of a command', () => {
     const text = textOf({ ...parts, exitCode: 1 }, 'compact')
     expect(text).toMatch(/^h+\.\.\.\[truncated\]\n\[exit code: 1\]$/)
     expect(text.length).toBe(20_000)
+  })
+
+  test('of a small context is no longer than that takes, and still how it ended', () => {
+    const outcome = { ...ended, head: long('h'), totalBytes: 40_000, exitCode: 2 }
+    const text = shellText(outcome, { timeoutMs: 700, toolset: 'compact', maxChars: 5000 })
+    expect(text).toMatch(/^h+\.\.\.\[truncated\]\n\[exit code: 2\]$/)
+    expect(text).toHaveLength(5000)
   })
 
   test('has in the compact toolset a section of errors, and always the exit code as its last line', () => {

@@ -4,12 +4,21 @@ import type { Toolset } from './define-tool.ts'
 import { count, headOf, tailOf } from './text.ts'
 import { toolsets } from './toolsets.ts'
 
-/** What the model sees of a command: its output, within the toolset's limit if parts are missing, then notes in brackets. */
+/** `maxChars`: longest text, where it is less than the toolset's. */
+export type ShellTextOptions = { timeoutMs: number; toolset: Toolset; maxChars?: number }
+
+/** Bytes to keep of an output's head and tail each, so that a text of this many characters can be made of them. */
+export function bytesToKeep(toolset: Toolset): number {
+  const { maxChars, shorten } = toolsets[toolset]
+  return shorten === 'end' ? maxChars * maxBytesPerChar : (maxChars * maxBytesPerChar) / 2
+}
+
+/** What the model sees of a command: its output, within the limit if parts are missing, then notes in brackets. */
 export function shellText(
   outcome: ProcessOutcome,
-  { timeoutMs, toolset }: { timeoutMs: number; toolset: Toolset },
+  { timeoutMs, toolset, maxChars = toolsets[toolset].maxChars }: ShellTextOptions,
 ): string {
-  const { sectionsOutput, maxChars, shorten } = toolsets[toolset]
+  const { sectionsOutput, shorten } = toolsets[toolset]
   const notes = notesOf(outcome, timeoutMs, sectionsOutput)
   const errors = outcome.stderr === undefined ? '' : stderrSection(outcome.stderr, Math.floor(maxChars / 4))
   const below = [errors, notes].filter((part) => part !== '').join('\n')
@@ -28,6 +37,8 @@ function withBreak(text: string): string {
   return text.endsWith('\n') ? text : `${text}\n`
 }
 
+/** Of UTF-8, for a UTF-16 unit. */
+const maxBytesPerChar = 3
 const cutMark = '...[truncated]'
 
 function cutEnd(text: string, maxChars: number): string {

@@ -34,7 +34,7 @@ export const bash = defineTool({
     return { kind: 'shell', title: titleOf(input) + where, detail: input.command }
   },
 
-  async run(input, { workspace, signal, services, toolset }) {
+  async run(input, { workspace, signal, services, toolset, maxChars }) {
     const cwd = folderOf(workspace, input.cwd).path
     const { commandMs, sectionsOutput: splitStderr } = toolsets[toolset]
     const timeoutMs = Math.min(input.timeout_ms ?? commandMs.usual, commandMs.most)
@@ -45,7 +45,7 @@ export const bash = defineTool({
     const { exitCode, signal: killedBy, durationMs, spilled } = outcome
     return {
       title: titleOf(input),
-      output: shellText(outcome, { timeoutMs, toolset }),
+      output: shellText(outcome, { timeoutMs, toolset, maxChars }),
       isError: outcome.ended !== 'exited',
       metadata: { exitCode, signal: killedBy, durationMs },
       ...(spilled !== undefined && { spilled: spilled.path }),

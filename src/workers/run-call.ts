@@ -5,6 +5,7 @@ import type { RecordBody } from '../core/records.ts'
 import { agentMayLoosen } from '../core/settings.ts'
 import type { OpenCall, SessionState } from '../core/state.ts'
 import { createDecider } from '../permissions/decide.ts'
+import { bytesToKeep } from '../tools/bash-text.ts'
 import type { ToolContext, ToolServices } from '../tools/define-tool.ts'
 import { runTool } from '../tools/run-tool.ts'
 import { keepSnapshot } from '../tools/snapshots.ts'
@@ -171,7 +172,7 @@ function createServices(activation: Activation, call: OpenCall): ToolServices {
       try {
         const env = { ...toolEnvironment(), PWD: command.cwd }
         const spillPath = join(task.outputDir, `${call.id}.txt`)
-        const keepBytes = toolsets[registry.toolset].maxChars / 2
+        const keepBytes = bytesToKeep(registry.toolset)
         return await api.runProcess({ ...fence, call: call.id, ...command, env, keepBytes, spillPath })
       } finally {
         signal.removeEventListener('abort', cancel)

@@ -5,7 +5,8 @@ import { afterAll } from 'vitest'
 import type { CallId, SessionId } from '../../src/core/ids.ts'
 import type { CallResult } from '../../src/core/records.ts'
 import { createProcesses } from '../../src/supervisor/processes.ts'
-import type { ToolServices } from '../../src/tools/define-tool.ts'
+import { bytesToKeep } from '../../src/tools/bash-text.ts'
+import type { ToolServices, Toolset } from '../../src/tools/define-tool.ts'
 import {
   type CallOptions,
   createToolWorld,
@@ -29,7 +30,7 @@ export function createCommandRunner() {
   })
 
   /** Runs commands as a worker does, for a runtime with this environment. */
-  function service(env: NodeJS.ProcessEnv = process.env): ToolServices['runProcess'] {
+  function service(env: NodeJS.ProcessEnv = process.env, toolset: Toolset = 'full'): ToolServices['runProcess'] {
     return async ({ signal, ...command }) => {
       const call = `c1.${++commands}` as CallId
       const cancel = () => void processes.kill(session, call)
@@ -40,7 +41,7 @@ export function createCommandRunner() {
         epoch: 1,
         call,
         env: toolEnvironment(env),
-        keepBytes: 15_000,
+        keepBytes: bytesToKeep(toolset),
         spillPath,
         ...command,
       })
