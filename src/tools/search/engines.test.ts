@@ -11,7 +11,18 @@ import { createRipgrepEngine } from './ripgrep-engine.ts'
 const require = createRequire(createRequire(import.meta.url).resolve('@vscode/ripgrep'))
 const ripgrep = createRipgrepEngine(require.resolve(`@vscode/ripgrep-${process.platform}-${process.arch}/bin/rg`))
 
-const name = fc.constantFrom('a.ts', 'b.log', '.hidden', 'keep.log', 'x y.txt', 'dist', '-e')
+const name = fc.constantFrom(
+  'a.ts',
+  'b.log',
+  '.hidden',
+  'keep.log',
+  'x y.txt',
+  'dist',
+  '-e',
+  '{c}.ts',
+  'new\nline.ts',
+  'ünï.log',
+)
 const folder = fc.constantFrom('', 'src/', 'dist/', 'src/deep/', '.config/', 'src/dist/')
 const file = fc.tuple(folder, name).map(([at, of]) => at + (of === 'dist' ? 'dist.md' : of))
 const rule = fc.constantFrom(
@@ -31,7 +42,18 @@ const tree = fc.record({
   ignoreFiles: fc.array(ignoreFile, { maxLength: 3 }),
   isRepository: fc.boolean(),
   at: folder,
-  glob: fc.constantFrom('**', '*.log', '*.{ts,log}', 'src/**', '**/dist/*', '[ab].*', 'deep/a.ts'),
+  glob: fc.constantFrom(
+    '**',
+    '*.log',
+    '*.{ts,log}',
+    'src/**',
+    '**/dist/*',
+    '[ab].*',
+    'deep/a.ts',
+    '{c}.ts',
+    '-*',
+    '*ï*',
+  ),
 })
 
 type Tree = typeof tree extends fc.Arbitrary<infer T> ? T : never
@@ -77,6 +99,37 @@ test('both engines give the same answers, whatever the files and what git ignore
     }),
     { numRuns: Number(process.env.RUNS ?? 40) },
   )
+})
+
+const texts: Record<string, string | Buffer> = {
+  'plain.txt': 'needle\nfoo(bar) a]b\n\tneedle tab\n\nend$\n--ctx -> x\n{brace} x{,3}\n',
+  'crlf.txt': 'needle\r\nx needle\r\n',
+  'cr.txt': 'needle\rneedle2\rend',
+  'bom.txt': '\uFEFFneedle bom',
+  'wide.txt': Buffer.from('\uFEFFneedle é\n', 'utf16le'),
+  'latin.txt': Buffer.from('caf\xe9 needle\n', 'latin1'),
+  'binary.txt': 'needle\0',
+  'empty.txt': '',
+  'long.txt': `${'a=1;'.repeat(20_000)}needle${'😀'.repeat(3000)}`,
+}
+const patterns = String.raw`needle ^needle$ needle$ ^$ a* ( [ x{,3} {brace} -> -v --ctx \bneedle\b [[:alpha:]]+\stab []a]b (a)\1
+  foo(?=\() (?<!x.)needle (?P<n>needle) (?<n>needle) \Aneedle \<needle\> needle.$ (?m)^needle (?i)NEEDLE\s[bÉ] . \. é\S 😀+`
+
+test.each(patterns.split(/\s+/))('both find the same lines by %s', async (pattern) => {
+  const workspace = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-search-')))
+  try {
+    for (const [n, name] of Object.keys(texts).entries()) {
+      writeFileSync(join(workspace, name), texts[name]!)
+      utimesSync(join(workspace, name), 1e9, 1e9 + n)
+    }
+    const place = { folder: workspace, workspace, signal: new AbortController().signal }
+    const request = { pattern, filter: parsePathFilter('**', workspace), limit: 100, mayShow: () => true }
+    const answers = [ripgrep, javascriptEngine].map((engine) => engine.grep(place, request).catch(String))
+    const [one, other] = await Promise.all(answers)
+    expect(one).toEqual(other)
+  } finally {
+    rmSync(workspace, { recursive: true, force: true })
+  }
 })
 
 test('both count the lines of a large file alike, and find what lies at the end of one', async () => {

@@ -129,7 +129,9 @@ function readFileNow(path: string): Buffer {
 function textOf(bytes: Buffer): Buffer | undefined {
   const isWide = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)
   if (isWide) return utf8Of(bytes)
-  return bytes.includes(0) ? undefined : bytes
+  if (bytes.includes(0)) return undefined
+  const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+  return isMarked ? bytes.subarray(3) : bytes
 }
 
 function matchesOf(batch: Piece[], matcher: SearchPattern, limit: number): FileMatches[] {

@@ -35,6 +35,6 @@ function relativePattern(glob: string, root: string): string {
 
 function plainName(pattern: string): string | undefined {
   const [, folders, name] = /^(.*\/)?([^/]*)$/s.exec(pattern)!
-  const isPlain = /^[\w.*-]*(\{[\w.,-]+\}[\w.*-]*)?$/.test(name!) && !/\*\*|,[,}]|\{,/.test(name!)
+  const isPlain = /^[\w.*-]*(\{[\w.-]+(,[\w.-]+)+\}[\w.*-]*)?$/.test(name!) && !/\*\*|,[,}]|\{,/.test(name!)
   return isPlain && name !== '' && !/[{}]/.test(folders ?? '') ? name : undefined
 }

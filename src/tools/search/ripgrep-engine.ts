@@ -244,5 +244,5 @@ function complaintsOf({ complaints }: RipgrepEnd): string[] {
 class NotUnderstood extends Error {}
 
 function assertUnderstood({ exitCode, complaints }: RipgrepEnd): void {
-  if (exitCode === 2 && /^(rg: )?regex/m.test(complaints)) throw new NotUnderstood()
+  if (exitCode === 2 && /^(rg: )?(regex|the literal)/m.test(complaints)) throw new NotUnderstood()
 }

@@ -45,6 +45,9 @@ export function createLineCollector() {
     else if (data.binary_offset !== null) files.delete(path)
   }
   const takeHuge = (head: string) => {
+    const match = /^.*?"submatches":\[\{.*?"start":\d+,"end":\d+\}/s.exec(head)?.[0]
+    // The line itself is short enough: it matches in very many places.
+    if (match !== undefined) return take(`${match}]}}`)
     const path = /"path":(\{"text":".*?"\}|\{"bytes":".*?"\}),"lines"/.exec(head)?.[1]
     if (path !== undefined) keep(bytesOf(data.parse(JSON.parse(path))).toString('utf8'), hugeLine)
   }
@@ -86,7 +89,7 @@ function createSplitter(onLine: (line: string) => void, onHuge: (head: string) =
       if (next < 0) return
       const line = Buffer.concat(parts)
       if (length <= maxRecordBytes) onLine(line.toString('utf8'))
-      else onHuge(line.toString('utf8', 0, 65_536))
+      else onHuge(line.toString('utf8', 0, maxRecordBytes))
       parts = []
       length = 0
       at = next + 1

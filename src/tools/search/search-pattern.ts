@@ -1,6 +1,7 @@
 import vm from 'node:vm'
 import { messageOf, RuntimeError } from '../../core/errors.ts'
 import { cutAround } from '../text.ts'
+import { translatePattern } from './translate-pattern.ts'
 
 /** A line with a match; `line` counts from 1, `text` is cut around the match when the line is long. */
 export type LineMatch = { line: number; text: string }
@@ -19,10 +20,11 @@ export const maxLineChars = 300
 /** Throws `bad-pattern` for an invalid expression. Inline flags at its start, such as `(?i)`, are understood. */
 export function parseSearchPattern(source: string): SearchPattern {
   const [, inline = '', body = source] = /^\(\?([ims]+)\)(.*)$/s.exec(source) ?? []
-  const flags = `${inline.includes('i') ? 'i' : ''}${/\\p\{|\\u\{/.test(body) ? 'u' : ''}`
-  const perLine = compile(body, flags)
+  const flags = `${inline.includes('i') ? 'i' : ''}${/\\p\{|\\u\{|[\ud800-\udbff]/.test(body) ? 'u' : ''}`
+  // `m`, since a CR that stands alone ends a line for ripgrep's `^` and `$`.
+  const perLine = compile(body, `${flags}m`)
   // A line that matches alone also matches within the whole text, but for what looks beyond the line's end.
-  const whole = /\(\?<?!/.test(body) ? undefined : compile(body, `${flags}m`)
+  const whole = /\(\?<?!/.test(body) ? undefined : perLine
   const literal = flags === '' && !/[\\^$.*+?()[\]{}|]/.test(body) ? Buffer.from(body) : undefined
   return {
     mayMatch: (bytes) => literal === undefined || bytes.includes(literal),
@@ -56,7 +58,7 @@ function isTimeout(error: unknown): boolean {
 
 function compile(source: string, flags: string): RegExp {
   try {
-    return new RegExp(source, flags)
+    return new RegExp(translatePattern(source), flags)
   } catch (error) {
     throw badPattern(messageOf(error).replace(/^Invalid regular expression: /, ''))
   }
