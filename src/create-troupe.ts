@@ -10,25 +10,20 @@ import type { PermissionAsk, RuntimeEvent } from './core/events.ts'
 import type { AskId } from './core/ids.ts'
 import { parseSessionId } from './core/ids.ts'
 import type { JsonSchema, ToolSpec } from './core/model.ts'
-import type { AskAnswer, PermissionMode, Rule } from './core/permission.ts'
-import type { RunSettings } from './core/settings.ts'
-import { loadAgents } from './definitions/load-agents.ts'
-import { loadConfig, rulesOf } from './definitions/load-config.ts'
+import type { AskAnswer, PermissionMode } from './core/permission.ts'
 import { createMemoryLoader } from './definitions/load-memory.ts'
-import { loadSkills } from './definitions/load-skills.ts'
-import { type AgentInput, parseAgentInput } from './definitions/parse-agent-input.ts'
-import { builtinAgentsDir, builtinSkillsDir, findWorktree, userConfigDir } from './definitions/paths.ts'
+import type { AgentInput } from './definitions/parse-agent-input.ts'
+import { findWorktree } from './definitions/paths.ts'
 import { spawnableFor } from './definitions/spawnable.ts'
-import { isTrusted } from './definitions/trust.ts'
-import { fetchProxies } from './fetch-proxies.ts'
 import type { JobRow } from './jobboard/create-board.ts'
+import { loadDefinitions } from './load-definitions.ts'
+import { loadSettings, type RuntimePlace } from './load-settings.ts'
 import { type ChosenModel, chooseModel } from './models/choose-model.ts'
-import { defaultRules } from './permissions/default-rules.ts'
-import { parseRuleFlag } from './permissions/flags.ts'
-import { findKey, permissionKeys } from './permissions/keys.ts'
 import { prepareSandbox } from './prepare-sandbox.ts'
 import { createStore } from './store/create-store.ts'
 import { dataDir as defaultDataDir } from './store/data-dir.ts'
+import { createStoredAnswers } from './store/stored-answers.ts'
+import type { Decided } from './supervisor/asks.ts'
 import { createSupervisor, type Run } from './supervisor/create-supervisor.ts'
 import { createRegistry } from './tools/registry.ts'
 import { chooseToolset } from './tools/toolsets.ts'
@@ -57,8 +52,10 @@ export type TroupeOptions = {
   deny?: string[]
   /** Use the project's own configuration even if its folder is not trusted. */
   trust?: boolean
-  /** Answers permission questions. Missing: they are denied at once. */
+  /** Answers permission questions. Missing: they are denied at once, but for `keepAsks`. */
   onAsk?: (ask: PermissionAsk) => Promise<AskAnswer>
+  /** Without `onAsk`: questions wait for `answer`, however long it takes. */
+  keepAsks?: boolean
   /** Default: `process.env`. */
   env?: NodeJS.ProcessEnv
 }
@@ -93,7 +90,10 @@ export interface Troupe {
   /** Lets a foreground job (its session's id) go on in the background; false when there is no such job. */
   moveToBackground(job: string): boolean
   asks(): PermissionAsk[]
+  /** `gone`: it was answered already, or withdrawn; `decided` tells which. Throws `bad-answer`. */
   answer(id: AskId, answer: AskAnswer): 'accepted' | 'gone'
+  /** How a question of a run that is not over was decided; `undefined`: it is open, or unknown. */
+  decided(id: AskId): Decided | undefined
   jobs(root?: string): JobRow[]
   /** The tools that an agent would see at a depth. */
   tools(agent: string, depth: number): ToolSpec[]
@@ -110,11 +110,12 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
   const env = options.env ?? process.env
   const dir = workspaceDir(options.dir)
   const dataDir = options.dataDir ? resolve(options.dataDir) : defaultDataDir(env)
-  const place = { options, env, dir, dataDir, worktree: findWorktree(dir) }
+  const worktree = findWorktree(dir)
+  const place: RuntimePlace = { options, env, dir, dataDir, worktree }
   const configured = await loadSettings(place)
   const { config } = configured
   const confined = await prepareSandbox(config)
-  const settings = { ...settingsOf(options, configured), ...confined.settings }
+  const settings = { ...configured.settings, ...confined.settings }
   const damages: Damage[] = []
   let report = (damage: Damage): void => void damages.push(damage)
   const store = createStore({ dataDir, clock: systemClock, onDamage: (damage) => report(damage) })
@@ -122,6 +123,7 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
   const skills: SkillDefinition[] = []
   const models = modelCache(config, env)
   let modelOverride: string | undefined
+  const answers = createStoredAnswers(dataDir, worktree)
   const supervisor = createSupervisor({
     store,
     clock: systemClock,
@@ -134,6 +136,9 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
       return modelOverride
     },
     permissionMode: settings.permissionMode,
+    ...(options.keepAsks && { keepAsks: true }),
+    ...(config.askTimeoutMs !== undefined && { askTimeoutMs: config.askTimeoutMs }),
+    answers,
     ...(options.onAsk && { onAsk: options.onAsk }),
     ...(confined.sandbox && { sandbox: confined.sandbox }),
     createHost(wanted) {
@@ -157,15 +162,18 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
   async function complete() {
     supervisor.warm()
     const ref = options.model ?? config.model
-    const [found, chosen] = await Promise.all([loadDefinitions(place), chooseModel(modelQuestion(ref, config, env))])
+    const [found, chosen] = await Promise.all([
+      loadDefinitions(place, configured),
+      chooseModel(modelQuestion(ref, config, env)),
+    ])
     for (const agent of found.agents) agents.set(agent.name, agent)
     skills.push(...found.skills)
     models.add(chosen)
     if (options.model) modelOverride = chosen.spec.profile.ref
-    return { chosen, diagnostics: [...configured.diagnostics, ...found.diagnostics] }
+    return { chosen, notes: found.notes, diagnostics: [...configured.diagnostics, ...found.diagnostics] }
   }
 
-  const { chosen, diagnostics } = await complete().catch(async (thrown) => {
+  const { chosen, diagnostics, notes } = await complete().catch(async (thrown) => {
     await close()
     throw thrown
   })
@@ -190,7 +198,7 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
     agents: [...agents.values()],
     skills,
     diagnostics,
-    notes: [...configured.notes, ...confined.notes],
+    notes: [...notes, ...confined.notes],
     events: supervisor.events$,
     run({ agent = 'lead', session, maxTurns, timeoutMs, ...asked }) {
       const limits = boundsOf({ maxTurns, timeoutMs })
@@ -220,6 +228,7 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
     moveToBackground: supervisor.moveToBackground,
     asks: supervisor.asks,
     answer: supervisor.answer,
+    decided: supervisor.decided,
     jobs: (root) => supervisor.board.rows(root === undefined ? undefined : parseSessionId(root)),
     tools(name, depth) {
       const agent = agentNamed(name)
@@ -254,67 +263,6 @@ function workspaceDir(dir = process.cwd()): string {
     throw new RuntimeError('bad-usage', `There is no folder ${path}. Give an existing one with --dir.`)
   }
   return realpathSync(path)
-}
-
-type Place = { options: TroupeOptions; env: NodeJS.ProcessEnv; dir: string; dataDir: string; worktree: string }
-
-async function loadSettings({ options, env, dataDir, worktree }: Place) {
-  const trusted = options.trust === true || (await isTrusted(dataDir, worktree))
-  const loaded = await loadConfig({ worktree, userConfigDir: userConfigDir(env), trusted })
-  return {
-    trusted,
-    config: { ...loaded.config, ...options.config } satisfies Config,
-    configRules: [...loaded.rules, ...rulesOf(options.config?.permission ?? {}, 'user')],
-    diagnostics: loaded.diagnostics,
-    notes: loaded.ignored ? [loaded.ignored] : [],
-  }
-}
-
-async function loadDefinitions({ options, env, dir, worktree }: Place) {
-  const where = { dir, worktree, userConfigDir: userConfigDir(env) }
-  const [agents, skills] = await Promise.all([
-    loadAgents({ ...where, builtinDir: builtinAgentsDir() }),
-    loadSkills({ ...where, builtinDir: builtinSkillsDir() }),
-  ])
-  return {
-    agents: [...agents.agents, ...(options.agents ?? []).map(parseAgentInput)],
-    skills: skills.skills,
-    diagnostics: [...agents.diagnostics, ...skills.diagnostics],
-  }
-}
-
-function settingsOf(
-  options: TroupeOptions,
-  { config, configRules, trusted }: Awaited<ReturnType<typeof loadSettings>>,
-): RunSettings {
-  const flags = [
-    ...(options.allow ?? []).map((text) => parseRuleFlag(text, 'allow')),
-    ...(options.deny ?? []).map((text) => parseRuleFlag(text, 'deny')),
-  ]
-  return {
-    permissionMode: options.permission ?? 'ask',
-    rules: [...defaultRules, ...configRules.map(withCanonicalKey), ...flags],
-    projectTrusted: trusted,
-    toolset: config.toolset,
-    maxDepth: config.maxDepth ?? (config.denyAtDepth ? 3 : 1),
-    ...(config.denyAtDepth && { denyAtDepth: config.denyAtDepth }),
-    limits: config.limits,
-    budget: config.budget,
-    prices: config.prices,
-    fetchHosts: config.webfetch.allowHosts ?? [],
-    fetchProxies: fetchProxies(options.env ?? process.env),
-  }
-}
-
-/** `write` and `shell` mean `edit` and `bash`, as in flags. */
-function withCanonicalKey(rule: Rule): Rule {
-  const key = findKey(rule.key)
-  if (key !== undefined) return { ...rule, key }
-  const known = permissionKeys.join(', ')
-  throw new RuntimeError(
-    'bad-config',
-    `permission: there is no key "${rule.key}" in the configuration. There are: ${known}.`,
-  )
 }
 
 function modelQuestion(ref: string | undefined, { servers }: Config, env: NodeJS.ProcessEnv) {

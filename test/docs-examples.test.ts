@@ -89,9 +89,11 @@ describe('files to copy', () => {
     expect(readFileSync(changes, 'utf8')).toBe('# Changes\n\n## Next\n\n- What is new.\n')
     expect(readFileSync(readme, 'utf8')).toBe('a\n')
 
-    // Of a project that nobody trusts, the agent's own "allow" asks, and nobody is there.
+    // Of a project that nobody trusts, with nobody to ask, the agent may only read: its script expects more.
     write('CHANGELOG.md', '# Changes\n\n## Next\n')
-    expect((await run(args)).code).toBe(exitCodes.denied)
+    const untrusted = await run(args)
+    expect(untrusted.code).toBe(exitCodes.failed)
+    expect(untrusted.stderr).toMatch(/may only read \(changelog-writer\): this folder is not trusted.*--trust/)
     expect(readFileSync(changes, 'utf8')).toBe('# Changes\n\n## Next\n')
   })
 })

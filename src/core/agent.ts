@@ -50,6 +50,8 @@ export type AgentDefinition = {
   mcpServers?: string[]
   /** Extra tools denied at depth > 0: only ever narrows. */
   denyAtDepth?: string[]
+  /** Canonical tools that it would have, taken because nobody has trusted the folder that it comes from. */
+  withheld?: string[]
   source: { kind: 'builtin' | 'user' | 'project' | 'code'; path?: string }
 }
 

@@ -96,6 +96,11 @@ export const configSchema = z.strictObject({
     .enum(['ask', 'allow'])
     .default('ask')
     .describe('Whether commands that stay inside the sandbox run without a question'),
+  askTimeoutMs: z
+    .int()
+    .min(1000)
+    .optional()
+    .describe('Time after which a question that nobody answers is denied, in ms; default: none'),
   limits: limits.default({}).describe('Bounds of each session'),
   budget: budget.default({}).describe('Bounds of a whole run'),
   prices: z.record(z.string(), price).default({}).describe('Prices by model (provider/name)'),

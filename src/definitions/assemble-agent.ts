@@ -79,12 +79,12 @@ function limitsOf(shape: AgentShape): AgentLimits {
 
 /** All that narrows an agent, in one: what `tools`, `permission` and the like leave together. */
 function accessOf(
-  { fields, keepUnknown }: AssembleRequest,
+  { fields, keepUnknown, source }: AssembleRequest,
   warnings: Warning[],
 ): { tools: ToolSwitch[]; permission: Rule[] } {
   const choice = toolChoice(fields, keepUnknown)
   const permission = fields.has('permission')
-    ? parsePermission(fields.get('permission')!.value, fields.get('permission')!.line)
+    ? parsePermission(fields.get('permission')!.value, fields.get('permission')!.line, source.path)
     : { rules: [], switches: [], warnings: [] }
   const denied = disallowed(fields.get('disallowedTools'))
   warnings.push(...choice.warnings, ...permission.warnings)

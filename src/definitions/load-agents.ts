@@ -19,7 +19,8 @@ export async function loadAgents(
   return { agents: winners.filter(({ value }) => !value.disabled).map(({ value }) => value.agent), diagnostics }
 }
 
-function loadFolder(folder: DefinitionFolder, seen: Seen): Attempt<ParsedAgent>[] {
+/** What stands in one folder of agents, those that were refused included. */
+export function loadFolder(folder: DefinitionFolder, seen: Seen): Attempt<ParsedAgent>[] {
   const paths = listFiles(folder.path, ({ name }) => /\.md$/i.test(name), { seen })
   return paths.map((path) => {
     const load = () => loadAgent(path, folder)

@@ -1,9 +1,9 @@
-import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { loadConfig, rulesOf } from './load-config.ts'
-import { isTrusted, trust } from './trust.ts'
 
 let root = ''
 
@@ -27,7 +27,7 @@ function load(trusted = true) {
 
 describe('configuration', () => {
   test('has defaults without any file', async () => {
-    const { config, sources, rules, ignored } = await load()
+    const { config, sources, rules, unused } = await load()
     expect(config).toMatchObject({
       workers: 2,
       host: 'threads',
@@ -36,7 +36,7 @@ describe('configuration', () => {
       limits: {},
       servers: {},
     })
-    expect([sources, rules, ignored]).toEqual([[], [], undefined])
+    expect([sources, rules, unused]).toEqual([[], [], undefined])
   })
 
   test('of the project counts over the user, part by part', async () => {
@@ -59,23 +59,20 @@ describe('configuration', () => {
   })
 
   test('gives the rules of both files in order, the project last', async () => {
-    await put('user/config.yaml', 'permission: { bash: { "*": ask, "git *": allow }, "*": deny }\n')
-    await put('project/troupe.yaml', 'permission: { bash: { "npm test": allow } }\n')
+    const user = await put('user/config.yaml', 'permission: { bash: { "*": ask, "git *": allow }, "*": deny }\n')
+    const project = await put('project/troupe.yaml', 'permission: { bash: { "npm test": allow } }\n')
     expect((await load()).rules).toEqual([
-      { key: 'bash', pattern: '*', action: 'ask', source: 'user' },
-      { key: 'bash', pattern: 'git *', action: 'allow', source: 'user' },
-      { key: '*', pattern: '*', action: 'deny', source: 'user' },
-      { key: 'bash', pattern: 'npm test', action: 'allow', source: 'project' },
+      { key: 'bash', pattern: '*', action: 'ask', source: 'user', place: { path: user, line: 1 } },
+      { key: 'bash', pattern: 'git *', action: 'allow', source: 'user', place: { path: user, line: 1 } },
+      { key: '*', pattern: '*', action: 'deny', source: 'user', place: { path: user, line: 1 } },
+      { key: 'bash', pattern: 'npm test', action: 'allow', source: 'project', place: { path: project, line: 1 } },
     ])
   })
 
-  test('of an untrusted project is not even read, and one line says what to do', async () => {
+  test('of an untrusted project is not even read, and is named', async () => {
     const path = await put('project/troupe.yaml', 'permission: { bash: allow\n')
-    const { rules, sources, ignored } = await load(false)
-    expect([rules, sources]).toEqual([[], []])
-    expect(ignored).toBe(
-      `${path} is not used: this folder is not trusted. Read it, then: troupe trust ${join(root, 'project')} (or --trust for one run).`,
-    )
+    const { rules, sources, unused } = await load(false)
+    expect([rules, sources, unused]).toEqual([[], [], path])
   })
 
   test('of a trusted project may not send code elsewhere or allow everything', async () => {
@@ -85,7 +82,7 @@ describe('configuration', () => {
     )
     const { config, rules, diagnostics } = await load()
     expect(config.servers).toEqual({ ollama: { slots: 4 }, near: { url: 'http://127.0.0.1:9' } })
-    expect(rules).toEqual([{ key: 'bash', pattern: '*', action: 'ask', source: 'project' }])
+    expect(rules).toMatchObject([{ key: 'bash', pattern: '*', action: 'ask', source: 'project' }])
     expect(diagnostics.map(({ message }) => message)).toEqual([
       expect.stringContaining('servers.ollama.url'),
       expect.stringContaining('permission.*'),
@@ -100,6 +97,49 @@ describe('configuration', () => {
     expect(diagnostics.map(({ message }) => message)).toEqual([expect.stringContaining('webfetch.allowHosts')])
   })
 
+  test('rules know their lines and keep their order, numbers included', async () => {
+    const path = await put('user/config.yaml', 'permission:\n  bash:\n    "*": allow\n    "1": deny\n  edit: ask\n')
+    expect((await load()).rules).toEqual([
+      { key: 'bash', pattern: '*', action: 'allow', source: 'user', place: { path, line: 3 } },
+      { key: 'bash', pattern: '1', action: 'deny', source: 'user', place: { path, line: 4 } },
+      { key: 'edit', pattern: '*', action: 'ask', source: 'user', place: { path, line: 5 } },
+    ])
+  })
+
+  test.each(['?*', '*', 'b*', 'ex*_directory'])(
+    'of a trusted project may allow nothing by a key of wildcards: %s',
+    async (key) => {
+      const path = await put('project/troupe.yaml', `workers: 2\npermission:\n  "${key}": { "x": allow }\n`)
+      const { rules, diagnostics } = await load()
+      expect(rules).toEqual([])
+      expect(diagnostics).toMatchObject([{ path, line: 3, message: expect.stringContaining(`permission.${key}`) }])
+    },
+  )
+
+  test('that is a link out of the project is not used, trusted or not', async () => {
+    const path = await put('elsewhere.yaml', 'workers: 7\n')
+    await symlink(path, join(root, 'project/troupe.yaml'))
+    for (const trusted of [true, false]) {
+      const { config, diagnostics, unused } = await load(trusted)
+      expect([config.workers, unused]).toEqual([2, undefined])
+      expect(diagnostics).toMatchObject([{ message: expect.stringContaining('a link to a file outside') }])
+    }
+  })
+
+  test('that is a link within the project is used', async () => {
+    await put('project/config/troupe.yaml', 'workers: 7\n')
+    await symlink('config/troupe.yaml', join(root, 'project/troupe.yaml'))
+    expect((await load()).config.workers).toBe(7)
+  })
+
+  test('that is a pipe is refused, and nobody waits for it', async () => {
+    execFileSync('mkfifo', [join(root, 'project/troupe.yaml')])
+    await expect(load()).rejects.toMatchObject({
+      code: 'bad-config',
+      message: expect.stringContaining('no regular file'),
+    })
+  })
+
   test('keeps what the user denies at depth', async () => {
     await put('user/config.yaml', 'denyAtDepth: [webfetch]\n')
     await put('project/troupe.yaml', 'denyAtDepth: [bash]\n')
@@ -111,6 +151,8 @@ describe('configuration', () => {
     ['an unknown limit', 'limits:\n  maxTurn: 3\n', ':2: "limits.maxTurn" is no setting. Known: maxTurns'],
     ['a wrong type', 'model: a/b\nworkers: many\n', ':2: "workers": Invalid input: expected number'],
     ['a wrong action', 'permission:\n  edit: ask\n  bash:\n    "git *": maybe\n', ':4: "permission.bash'],
+    ['an empty pattern', 'permission:\n  bash:\n    "": allow\n', ':3: permission: a pattern is empty'],
+    ['a control character', 'permission:\n  bash:\n    "a\\x07": deny\n', ':3: permission: a pattern holds a control'],
     ['broken YAML', 'model: [a\nworkers: 1\n', ':2: '],
     ['a list', '- a\n- b\n', ':1: Invalid input: expected object'],
     ['a key twice', 'workers: 1\nworkers: 2\n', ':2: '],
@@ -131,34 +173,5 @@ describe('configuration', () => {
       { key: 'bash', pattern: '*', action: 'ask', source: 'flag' },
       { key: 'bash', pattern: 'ls *', action: 'allow', source: 'flag' },
     ])
-  })
-})
-
-describe('trust', () => {
-  const trusted = () => isTrusted(join(root, 'data'), join(root, 'project'))
-
-  test('lasts until the configuration changes', async () => {
-    await put('project/troupe.yaml', 'workers: 1\n')
-    expect(await trusted()).toBe(false)
-    await trust(join(root, 'data'), join(root, 'project'))
-    expect(await trusted()).toBe(true)
-    await put('project/troupe.yaml', 'workers: 4\n')
-    expect(await trusted()).toBe(false)
-    await put('project/troupe.yaml', 'workers: 1\n')
-    expect(await trusted()).toBe(true)
-  })
-
-  test('of a folder without configuration ends when it gets one', async () => {
-    await trust(join(root, 'data'), join(root, 'project'))
-    expect(await trusted()).toBe(true)
-    await put('project/troupe.yaml', 'workers: 4\n')
-    expect(await trusted()).toBe(false)
-  })
-
-  test('goes to the real folder alone', async () => {
-    await mkdir(join(root, 'other'))
-    await trust(join(root, 'data'), join(root, 'project'))
-    expect(await isTrusted(join(root, 'data'), join(root, 'other'))).toBe(false)
-    expect(await isTrusted(join(root, 'data'), join(root, 'project', '..', 'project'))).toBe(true)
   })
 })

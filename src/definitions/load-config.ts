@@ -4,8 +4,9 @@ import type { z } from 'zod'
 import type { Diagnostic } from '../core/agent.ts'
 import { type Config, configSchema, type permissionConfig } from '../core/config.ts'
 import type { Rule, RuleSource } from '../core/permission.ts'
-import { type RawConfig, readConfigFile } from './config-file.ts'
+import { type RawConfig, readConfigFile, type WrittenRule } from './config-file.ts'
 import { withoutWidening } from './project-config.ts'
+import { leadsOutside, projectConfigPath } from './security-parts.ts'
 
 type PermissionConfig = z.infer<typeof permissionConfig>
 
@@ -17,13 +18,8 @@ export type LoadedConfig = {
   /** Paths of the files that were used. */
   sources: string[]
   diagnostics: Diagnostic[]
-  /** One line for people: the project has a configuration that was not used, and what to do. */
-  ignored?: string
-}
-
-/** The project's configuration file, in the root of its worktree. */
-export function projectConfigPath(worktree: string): string {
-  return join(worktree, 'troupe.yaml')
+  /** Path of the project's configuration, when it has one that was not used for want of trust. */
+  unused?: string
 }
 
 /**
@@ -35,19 +31,30 @@ export async function loadConfig(request: {
   userConfigDir: string
   trusted: boolean
 }): Promise<LoadedConfig> {
+  const { worktree, trusted } = request
   const userPath = join(request.userConfigDir, 'config.yaml')
-  const projectPath = projectConfigPath(request.worktree)
+  const projectPath = projectConfigPath(worktree)
+  const isForeign = leadsOutside(projectPath, worktree)
   const user = await readConfigFile(userPath)
-  const written = request.trusted ? await readConfigFile(projectPath) : undefined
-  const { raw: project, diagnostics } = withoutWidening(written, user, projectPath)
+  const written = trusted && !isForeign ? await readConfigFile(projectPath) : undefined
+  const { raw: project, rules, diagnostics } = withoutWidening(written, user)
   const loaded: LoadedConfig = {
-    config: configSchema.parse(merged(user ?? {}, project ?? {})),
-    rules: [...rulesOf(user?.permission ?? {}, 'user'), ...rulesOf(project?.permission ?? {}, 'project')],
+    config: configSchema.parse(merged(user?.raw ?? {}, project ?? {})),
+    rules: [...sourced(user?.rules ?? [], 'user'), ...sourced(rules, 'project')],
     sources: [...(user ? [userPath] : []), ...(project ? [projectPath] : [])],
-    diagnostics,
+    diagnostics: isForeign ? [...diagnostics, foreign(projectPath)] : diagnostics,
   }
-  if (!request.trusted && existsSync(projectPath)) loaded.ignored = ignoredText(projectPath, request.worktree)
+  if (!trusted && !isForeign && existsSync(projectPath)) loaded.unused = projectPath
   return loaded
+}
+
+function sourced(rules: WrittenRule[], source: RuleSource): Rule[] {
+  return rules.map((rule) => ({ ...rule, source }))
+}
+
+function foreign(path: string): Diagnostic {
+  const message = 'This is a link to a file outside of the folder and is not used. Put the file itself there.'
+  return { path, severity: 'warning', message }
 }
 
 /** The rules that a `permission` map stands for, in its order. */
@@ -56,10 +63,6 @@ export function rulesOf(permission: PermissionConfig, source: RuleSource): Rule[
     if (typeof value === 'string') return [{ key, pattern: '*', action: value, source }]
     return Object.entries(value).map(([pattern, action]) => ({ key, pattern, action, source }))
   })
-}
-
-function ignoredText(path: string, worktree: string): string {
-  return `${path} is not used: this folder is not trusted. Read it, then: troupe trust ${worktree} (or --trust for one run).`
 }
 
 function merged(user: RawConfig, project: RawConfig): RawConfig {

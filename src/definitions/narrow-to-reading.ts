@@ -12,11 +12,13 @@ const reading = new Set(
  */
 export function narrowToReading(agent: AgentDefinition): AgentDefinition {
   const { model: _, mcpServers: __, ...rest } = agent
-  const kept = canonicalTools.filter((tool) => reading.has(tool) && isSwitchedOn(agent, tool))
+  const on = canonicalTools.filter((tool) => isSwitchedOn(agent, tool))
+  const kept = on.filter((tool) => reading.has(tool))
   return {
     ...rest,
     tools: [{ pattern: '*', allow: false }, ...kept.map((pattern) => ({ pattern, allow: true }))],
     permission: agent.permission.filter(({ action }) => action !== 'allow'),
+    withheld: on.filter((tool) => !reading.has(tool)),
   }
 }
 

@@ -2,6 +2,7 @@ import type { ToolSwitch } from '../core/agent.ts'
 import type { Action, Rule } from '../core/permission.ts'
 import { agentRule, capAtAsk, isAllDenied } from './access-rules.ts'
 import { refuse, type Warning } from './definition-error.ts'
+import { lineOfKey } from './parse-yaml.ts'
 import { parseToolEntries } from './tool-entries.ts'
 import { canonicalTools, toolsNamed } from './tool-names.ts'
 import { isScoped, scopeRules } from './tool-scopes.ts'
@@ -11,7 +12,7 @@ import { isWildcard, wildcardCovers } from './wildcard.ts'
 export type Access = { rules: Rule[]; switches: ToolSwitch[]; warnings: Warning[] }
 
 /** A rule as authored: `key` still tells `write` from `edit`, `grep` from `read`. */
-type Authored = { key: string; pattern: string; action: Action }
+type Authored = { key: string; pattern: string; action: Action; line?: number }
 
 const actions = new Set<unknown>(['allow', 'ask', 'deny'])
 const example = 'permission: { bash: { "*": ask, "git *": allow }, edit: deny }'
@@ -33,12 +34,17 @@ const keys = new Set(
   ),
 )
 
-/** Parses the field `permission` of an agent. Throws for every key and value that is not understood. */
-export function parsePermission(value: unknown, line?: number): Access {
+/**
+ * Parses the field `permission` of an agent; rules of a file `path` know their lines. Throws for every key and value that
+ * is not understood.
+ */
+export function parsePermission(value: unknown, line?: number, path?: string): Access {
   if (isSettings(value)) return parseSettings(value, line)
   const authored = authoredRules(value, line)
   const counts = new Set(authored.map(({ key }) => key))
-  const rules = authored.filter(({ key }) => !isSideKey(key, counts)).map(toRule)
+  const rules = authored
+    .filter(({ key }) => !isSideKey(key, counts))
+    .map((rule) => ({ ...toRule(rule), ...(path && { place: { path, line: rule.line ?? line } }) }))
   const switches = offSwitches(authored)
   return { rules: foldSideKeys(rules, authored, counts, line), switches, warnings: [] }
 }
@@ -54,19 +60,19 @@ function authoredRules(value: unknown, line?: number): Authored[] {
     if (seen.has(key) && seen.get(key) === rule) return []
     if (seen.has(key)) refuse(`permission: "${written}" says again, and otherwise, what ${key} says. Keep one.`, line)
     seen.set(key, rule)
-    return patternsOf(key, rule, line)
+    return patternsOf(key, rule, lineOfKey(value, written) ?? line)
   })
 }
 
 function patternsOf(key: string, rule: unknown, line?: number): Authored[] {
-  if (actions.has(rule)) return [{ key, pattern: '*', action: rule as Action }]
+  if (actions.has(rule)) return [{ key, pattern: '*', action: rule as Action, line }]
   if (!(rule instanceof Map) || !hasPatterns(key))
     return refuse(`permission: "${key}" must be allow, ask or deny, or a map of patterns to these.`, line)
   return [...rule].map(([pattern, action]) => {
     if (String(pattern).trim() === '')
       refuse(`permission: "${key}" has an empty pattern. For all of it write "*".`, line)
     if (!actions.has(action)) refuse(`permission: "${key}: ${pattern}" must be allow, ask or deny.`, line)
-    return { key, pattern: String(pattern), action: action as Action }
+    return { key, pattern: String(pattern), action: action as Action, line: lineOfKey(rule, pattern) ?? line }
   })
 }
 

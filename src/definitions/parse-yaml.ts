@@ -1,4 +1,4 @@
-import type { YAMLError } from 'yaml'
+import { isMap, isScalar, type YAMLError } from 'yaml'
 import { refuse } from './definition-error.ts'
 import { maxAliasCount, parseStrictYaml } from './strict-yaml.ts'
 
@@ -10,9 +10,30 @@ export function parseYaml(text: string, firstLine = 1): unknown {
   const { document, problem, lineAt } = parseStrictYaml(text)
   if (problem) refuse(reasonOf(problem), firstLine + lineAt(problem.pos[0]) - 1)
   try {
-    return document.toJS({ mapAsMap: true, maxAliasCount })
+    const value: unknown = document.toJS({ mapAsMap: true, maxAliasCount })
+    noteLines(document.contents, value, (offset) => firstLine + lineAt(offset) - 1)
+    return value
   } catch (error) {
     return refuse(`YAML: ${error instanceof Error ? error.message : String(error)}`, firstLine)
+  }
+}
+
+/** Lines of keys, by the map that they were read into. */
+const keyLines = new WeakMap<object, Map<unknown, number>>()
+
+/** The line of a key of a map that `parseYaml` has made; `undefined` for any other. */
+export function lineOfKey(map: Map<unknown, unknown>, key: unknown): number | undefined {
+  return keyLines.get(map)?.get(key)
+}
+
+function noteLines(node: unknown, value: unknown, lineAt: (offset: number) => number): void {
+  if (!isMap(node) || !(value instanceof Map)) return
+  const known = new Map<unknown, number>()
+  keyLines.set(value, known)
+  for (const { key, value: inner } of node.items) {
+    if (!isScalar(key)) continue
+    if (key.range) known.set(key.value, lineAt(key.range[0]))
+    noteLines(inner, value.get(key.value), lineAt)
   }
 }
 

@@ -6,7 +6,7 @@ import type { AskId, SessionId } from '../core/ids.ts'
 import type { LiveBatch } from '../core/messages.ts'
 import type { AskAnswer } from '../core/permission.ts'
 import { type Board, createBoard } from '../jobboard/create-board.ts'
-import { createAsks } from './asks.ts'
+import { createAsks, type Decided } from './asks.ts'
 import { createClaims } from './claims.ts'
 import { createControl } from './control.ts'
 import { createDeadlines } from './deadlines.ts'
@@ -55,6 +55,7 @@ export type Supervisor = {
   reportDamage(damage: { path: string; message: string }): void
   asks(): PermissionAsk[]
   answer(id: AskId, answer: AskAnswer): 'accepted' | 'gone'
+  decided(id: AskId): Decided | undefined
   /** Ends workers and tool processes; journals stay as they are, so that what was open can be resumed. */
   close(): Promise<void>
 }
@@ -112,6 +113,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     },
     asks: () => kernel.asks.pending(),
     answer: (id, answer) => kernel.asks.answer(id, answer),
+    decided: (id) => kernel.asks.decided(id),
     async close() {
       kernel.closing = true
       await kernel.host.close()
@@ -119,6 +121,7 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
       kernel.partials.close()
       kernel.deadlines.close()
       kernel.waits.close()
+      kernel.asks.close()
       kernel.stalls.close()
       await kernel.processes.close()
       kernel.board.close()

@@ -5,13 +5,14 @@ import type { EventBody, PermissionAsk } from '../core/events.ts'
 import type { SessionId } from '../core/ids.ts'
 import type { ProjectMemory } from '../core/messages.ts'
 import type { ModelSpec } from '../core/model.ts'
-import type { AskAnswer, PermissionMode } from '../core/permission.ts'
+import type { AskAnswer, PermissionMode, Rule } from '../core/permission.ts'
 import type { JournalRecord, Message, RecordBody } from '../core/records.ts'
 import type { RunSettings } from '../core/settings.ts'
 import { changesOf } from '../jobboard/changes-of.ts'
 import type { Board } from '../jobboard/create-board.ts'
 import type { Sandbox } from '../sandbox/create-sandbox.ts'
 import type { Store } from '../store/create-store.ts'
+import type { StoredAnswers } from '../store/stored-answers.ts'
 import type { Host } from '../workers/host.ts'
 import type { Asks } from './asks.ts'
 import type { Claims } from './claims.ts'
@@ -54,6 +55,12 @@ export type SupervisorOptions = {
   onAsk?: (ask: PermissionAsk) => Promise<AskAnswer>
   /** Where commands run; missing: like any program of the user's. */
   sandbox?: Sandbox
+  /** Without `onAsk`: they wait for an answer. */
+  keepAsks?: boolean
+  /** Time after which a question that nobody answers is denied. */
+  askTimeoutMs?: number
+  /** What people have answered for good in this project. Missing: nothing can be stored for it. */
+  answers?: StoredAnswers
   createHost(options: Parameters<typeof import('../workers/inline-host.ts').createInlineHost>[0]): Host
 }
 
@@ -92,6 +99,8 @@ export type Kernel = {
   tell(entry: SessionEntry, message: Message): void
   /** Shows what a child's job is at, on the board and to the outside. */
   noteJob(entry: SessionEntry, state: 'queued' | 'running' | 'waiting', doing?: string): void
+  /** "Always" answers that count for a session: those of its project and of its tree. */
+  grantsOf(entry: SessionEntry): Rule[]
   entry(session: SessionId): SessionEntry
   parentOf(entry: SessionEntry): SessionEntry | undefined
   childrenOf(entry: SessionEntry): SessionEntry[]
@@ -142,6 +151,10 @@ export function createKernel(base: Pick<Kernel, 'options' | 'store' | 'clock' | 
         generation,
         state,
       })
+    },
+    grantsOf({ seed }) {
+      const ofProject = base.options.answers?.list().map(({ rule }) => rule) ?? []
+      return [...ofProject, ...this.entry(seed.root).grants]
     },
     entry(session) {
       const entry = entries.get(session)

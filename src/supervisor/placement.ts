@@ -124,7 +124,7 @@ export function createPlacement(kernel: Kernel): Placement {
       spawnable: spawnableFor(agent, [...agents.values()]),
       skills,
       ...(entry.memory && { memory: entry.memory }),
-      grants: kernel.entry(root).grants,
+      grants: kernel.grantsOf(entry),
       above: levelsAbove(kernel, entry),
       exhausted: exhaustedBudget(kernel, kernel.entry(root)),
       limits: entry.limits,

@@ -17,6 +17,8 @@ export type ToolRegistry = {
   specs(): ToolSpec[]
   /** By the toolset's name or the canonical one. */
   find(name: string): Tool | undefined
+  /** The canonical name of a tool that was taken for want of trust in the agent's folder. */
+  withheld(name: string): string | undefined
   /** The names that the model may use, in the order of `specs`. */
   names(): string[]
   /** The toolset's name of a canonical tool. */
@@ -24,7 +26,7 @@ export type ToolRegistry = {
 }
 
 export type RegistryRequest = {
-  agent: Pick<AgentDefinition, 'tools' | 'permission' | 'denyAtDepth'>
+  agent: Pick<AgentDefinition, 'tools' | 'permission' | 'denyAtDepth' | 'withheld'>
   depth: number
   settings: Pick<RunSettings, 'maxDepth' | 'denyAtDepth' | 'rules'>
   toolset: Toolset
@@ -48,6 +50,7 @@ export function createRegistry(request: RegistryRequest): ToolRegistry {
     toolset,
     specs: () => (specs ??= shown.map((tool) => specOf(tool, request))),
     find: (name) => byName.get(name) ?? byName.get(name.trim()),
+    withheld: (name) => request.agent.withheld?.find((tool) => name === tool || name === shownName(toolset, tool)),
     names: () => shown.map((tool) => shownName(toolset, tool.name)),
     nameOf: (canonical) => shownName(toolset, canonical),
   }

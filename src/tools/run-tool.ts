@@ -60,13 +60,25 @@ export async function runTool(request: RunToolRequest): Promise<ToolOutcome> {
   const toolset = toolsets[registry.toolset]
   const profile = { ...toolset, maxChars: request.context.maxChars ?? toolset.maxChars }
   const tool = registry.find(call.tool)
-  if (!tool) return finished(failed(unknownTool(call.tool, registry)))
+  if (!tool) return notThere(request)
   if (call.invalid !== undefined) return finished(failed(invalidJson(call.invalid, tool, registry)))
   const { args, repaired } = profile.repairNewlines ? repairNewlines(call.args) : { args: call.args, repaired: [] }
   const parsed = parseInput(tool.input, args)
   if (!parsed.ok) return finished(failed(invalidParameters(parsed.problems, tool, registry)))
   const outcome = await guarded({ request, tool, input: parsed.input, profile, started: false })
   return repaired.length > 0 ? withRepairNote(outcome, repaired) : outcome
+}
+
+/** A tool that was taken for want of trust is asked for, so that people see it; nobody can say yes in such a run. */
+function notThere({ call, registry, answered }: RunToolRequest): ToolOutcome {
+  const withheld = registry.withheld(call.tool)
+  if (withheld === undefined) return finished(failed(unknownTool(call.tool, registry)))
+  const output = answered?.answer?.text ?? `${call.tool} was not run: the folder of this agent is not trusted.`
+  if (answered?.answer) return finished({ output, isError: true, how: 'denied' })
+  const title = `${withheld}: the folder of this agent is not trusted`
+  const detail = JSON.stringify(call.args, null, 2)
+  const ask = { kind: 'other', title, detail, key: 'trust', pattern: withheld } as const
+  return { type: 'ask', ask: { ...ask, argsHash: hashOfArgs(call.args) } }
 }
 
 /** A parsed call on its way; `started` once it may have acted. */

@@ -36,6 +36,33 @@ test('where nothing can be stored there is no always, and typing it means nothin
   expect(parseChoice('a', ask)).toEqual({ answer: { decision: 'always' } })
 })
 
+test('where a project can keep it, an always for the project is offered, and only there', () => {
+  const offered = { ...ask, scopes: ['session', 'project'] as const }
+  expect(askBlock({ ...offered, scopes: [...offered.scopes] }, options).at(-1)).toMatch(
+    /^ {2}p {2}always in this project/,
+  )
+  expect(parseChoice('p', { ...ask, scopes: [...offered.scopes] })).toEqual({
+    answer: { decision: 'always', scope: 'project' },
+  })
+  expect(parseChoice('p', ask)).toBeUndefined()
+  expect(parseChoice('p', { ...ask, always: undefined, scopes: [...offered.scopes] })).toBeUndefined()
+})
+
+test('the reason is shown, and every part that was judged apart, also of a text whose tail nobody sees', () => {
+  const command = `ls${' '.repeat(5000)}; touch M`
+  const block = askBlock(
+    {
+      ...ask,
+      detail: command,
+      reason: 'no rule matches',
+      units: ['allow: bash ls (plain)', 'ask: bash touch M (no rule)'],
+    },
+    options,
+  )
+  expect(block).toContain('  because: no rule matches')
+  expect(block).toContain('    ask: bash touch M (no rule)')
+})
+
 test('only a clear yes is a yes', () => {
   expect(parseChoice(' Y ', ask)).toEqual({ answer: { decision: 'once' } })
   expect(parseChoice('no', ask)).toEqual({ answer: { decision: 'reject' } })

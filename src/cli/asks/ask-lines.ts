@@ -6,6 +6,7 @@ import type { Style } from '../terminal/style.ts'
 
 /** Details longer than this are shown in part until the person asks for all. */
 export const shownDetailLines = 60
+const shownUnits = 40
 
 export type AskBlockOptions = { columns: number; style: Style; whole: boolean }
 
@@ -22,6 +23,7 @@ export function askBlock(ask: PermissionAsk, { columns, style, whole }: AskBlock
     ...wrap(`${asker(ask)} asks: ${oneLine(ask.title)}`, columns - 1).map(style.bold),
     ...shown.flatMap((line) => detailLines(line, ask.kind === 'edit', columns, style)),
     ...(left > 0 ? [style.yellow(`  … ${left} more lines: v shows them`)] : []),
+    ...reasonLines(ask).flatMap((line) => wrap(line, columns - 1)),
     '',
     ...choices(ask, left > 0).flatMap((line) => wrap(line, columns - 1)),
   ]
@@ -42,6 +44,9 @@ export function parseChoice(typed: string, ask: PermissionAsk): AskChoice {
     case 'a':
     case 'always':
       return ask.always === undefined ? undefined : { answer: { decision: 'always' } }
+    case 'p':
+    case 'project':
+      return offersProject(ask) ? { answer: { decision: 'always', scope: 'project' } } : undefined
     case 't':
     case 'tell':
       return 'tell'
@@ -59,12 +64,28 @@ export function asker({ agent, alias, depth }: Pick<PermissionAsk, 'agent' | 'al
   return alias === undefined ? `${name} (depth ${depth})` : `${oneLine(alias)} (${name}, depth ${depth})`
 }
 
+function offersProject({ always, scopes }: PermissionAsk): boolean {
+  return always !== undefined && scopes?.includes('project') === true
+}
+
+/** Why it is asked, and all that was judged: a tail that has scrolled away is named here. */
+function reasonLines({ reason, units = [] }: PermissionAsk): string[] {
+  const shown = units.slice(0, shownUnits).map((unit) => `    ${spellOut(unit).replaceAll('\n', '\\n')}`)
+  const left = units.length - shown.length
+  return [
+    ...(reason === undefined ? [] : [`  because: ${oneLine(reason)}`]),
+    ...shown,
+    ...(left > 0 ? [`    … and ${left} more`] : []),
+  ]
+}
+
 function choices(ask: PermissionAsk, cut: boolean): string[] {
   return [
     '  y  yes, this once',
     '  n  no',
     '  t  no, and tell why',
     ...(ask.always === undefined ? [] : [`  a  always; stores for this run: ${oneLine(ask.always)}`]),
+    ...(offersProject(ask) ? ['  p  always in this project, later runs too'] : []),
     ...(cut ? ['  v  view all of it'] : []),
   ]
 }

@@ -1,5 +1,6 @@
 import { printLines } from '../io.ts'
 import { loadLibrary } from '../load-library.ts'
+import { trustLines } from '../run/ask-trust.ts'
 import { oneLine } from '../terminal/sanitize.ts'
 import type { AddCommand } from './context.ts'
 
@@ -10,8 +11,10 @@ export const addTrust: AddCommand = (program, { io }) => {
     .description("let a folder's own configuration count from now on")
     .argument('[dir]', 'folder (default: this one)', '.')
     .action(async (dir: string) => {
-      const { trustFolder } = await loadLibrary()
+      const { examineTrust, trustFolder } = await loadLibrary()
+      const { parts } = await examineTrust(dir)
       const trusted = await trustFolder(dir)
-      printLines(io, [`Trusted: ${oneLine(trusted)}`])
+      const [, ...brought] = trustLines(trusted, { parts, changed: [] })
+      printLines(io, [`Trusted: ${oneLine(trusted)}`, ...brought])
     })
 }

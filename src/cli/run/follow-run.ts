@@ -10,6 +10,7 @@ import { type RunOptions, troupeOptions } from '../options.ts'
 import { createProgress, type Progress, type ProgressKind } from '../progress/progress.ts'
 import { type SignalWatch, watchSignals } from '../signals.ts'
 import { jsonLine, stripControls } from '../terminal/sanitize.ts'
+import { askTrust } from './ask-trust.ts'
 import type { OutputSchema } from './output-schema.ts'
 import { endingLines, headerLines } from './run-lines.ts'
 
@@ -29,7 +30,8 @@ export async function followRun(io: Io, { options, session, start }: RunPlan): P
   let troupe: Troupe | undefined
   try {
     const library = await loadLibrary()
-    const known = session === undefined ? {} : whereItWas(session, library)
+    const known: Pick<TroupeOptions, 'dir' | 'config'> = session === undefined ? {} : whereItWas(session, library)
+    if (desk && !options.trust) await askTrust(io, options.dir ?? known.dir ?? '.', library)
     troupe = await library.createTroupe({ ...known, ...troupeOptions(options), onAsk: desk?.ask })
     const finished = await follow(troupe, {
       io,
