@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
@@ -26,10 +26,14 @@ const entries = {
   'worker-entry': 'src/workers/worker-entry.ts',
   'process-helper': 'src/supervisor/process-helper.ts',
   'convert-html': 'src/tools/web/convert-html.ts',
+  'tree-sitter': 'src/permissions/shell/tree-sitter.ts',
 }
 
+/** What the program reads at run time from beside itself: so it needs neither package when it is installed. */
+const assets = ['web-tree-sitter/web-tree-sitter.wasm', 'tree-sitter-bash/tree-sitter-bash.wasm']
+
 /** What the command line loads only when a command needs it stays a file of its own; of the library it never holds a copy. */
-const loadedLater = ['index', 'output-schema', 'convert-html'].map((name) => ({
+const loadedLater = ['index', 'output-schema', 'convert-html', 'tree-sitter'].map((name) => ({
   file: join(root, entries[name]),
   path: `./${name}.js`,
 }))
@@ -73,6 +77,7 @@ export async function bundle() {
   const builds = await Promise.allSettled([...present, ['worker', piscinaWorker]].map(bundleEntry))
   const failed = builds.find(({ status }) => status === 'rejected')
   if (failed !== undefined) throw failed.reason
+  for (const asset of assets) replace(join(root, 'dist', basename(asset)), readFileSync(require.resolve(asset)))
   stampBuild(beganAt)
 }
 

@@ -6,15 +6,24 @@ export type RuleSource = 'default' | 'user' | 'project' | 'agent' | 'flag' | 'se
 
 /**
  * One rule. `key` is a canonical permission key (`bash`, `read`, `edit`, `webfetch`, `task`, `skill`, `mcp`,
- * `external_directory`, `claim`) or a wildcard; `pattern` has `*` and `?` only. Of the rules that match, the last one decides.
+ * `external_directory`, `claim`) or a wildcard; `pattern` has `*` and `?` only. Of the rules that match, the last one decides. A
+ * stored answer about commands holds words instead: `argv` are those it is about, `more` that others may follow them.
  */
-export type Rule = { key: string; pattern: string; action: Action; source: RuleSource; place?: Place }
+export type Rule = {
+  key: string
+  pattern: string
+  action: Action
+  source: RuleSource
+  place?: Place
+  argv?: string[]
+  more?: true
+}
 
 /** Where something was written: an absolute path, and the line from 1. */
 export type Place = { path: string; line?: number }
 
-/** One thing that a request wants, and what was said of it: `reason` is a short phrase for people, `rule` the one that decided. */
-export type JudgedUnit = { key: string; pattern: string; action: Action; reason: string; rule?: Rule }
+/** One thing that a request wants, and what was said of it: `reason` is a short phrase for people, `rule` the one that decided, `grant` what an "always" to it alone would store. */
+export type JudgedUnit = { key: string; pattern: string; action: Action; reason: string; rule?: Rule; grant?: Rule }
 
 /** The rules of one agent in a chain of agents. `mayLoosen`: they may allow what the run would ask. */
 export type AgentLevel = { rules: Rule[]; mayLoosen: boolean }

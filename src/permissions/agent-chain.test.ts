@@ -1,7 +1,10 @@
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import type { Action, AgentLevel, PermissionRequest, Rule } from '../core/permission.ts'
 import { createDecider } from './decide.ts'
 import { defaultRules } from './default-rules.ts'
+import { loadShellParser } from './shell/load-shell-parser.ts'
+
+beforeAll(loadShellParser)
 
 type Written = [key: string, pattern: string, action: Action]
 

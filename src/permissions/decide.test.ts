@@ -6,9 +6,11 @@ import type { Action, PermissionMode, PermissionRequest, Rule, RuleSource } from
 import { createDecider } from './decide.ts'
 import { defaultRules } from './default-rules.ts'
 import { isGranted } from './is-granted.ts'
+import { loadShellParser } from './shell/load-shell-parser.ts'
 
 let dir: string
-beforeAll(() => {
+beforeAll(async () => {
+  await loadShellParser()
   dir = realpathSync(mkdtempSync(join(tmpdir(), 'troupe-decide-')))
 })
 afterAll(() => rmSync(dir, { recursive: true, force: true }))
@@ -247,7 +249,8 @@ describe('what always stores (A69)', () => {
   })
 
   test('a stored git status * does not answer for more (A70)', () => {
-    const grants = [rule('session', 'bash', 'git status *', 'allow')]
+    const grants = [decide(bash('git status'), { rules: [rule('user', 'bash', '*', 'ask')] }).grant!]
+    expect(grants[0]).toMatchObject({ argv: ['git', 'status'], more: true, pattern: 'git status *' })
     expect(decide(bash('git status -s'), { grants, rules: [rule('user', 'bash', '*', 'ask')] }).action).toBe('allow')
     for (const command of ['git statusx', 'git -c a=b status', 'git status; touch M', 'git status > f']) {
       expect([command, decide(bash(command), { grants }).action]).toEqual([command, 'ask'])
@@ -259,6 +262,26 @@ describe('what always stores (A69)', () => {
     for (const command of ['lsof', 'ls/evil', 'LS', 'ls*']) expect(decide(bash(command), { grants }).action).toBe('ask')
   })
 
+  test('answers of older journals, which are text, are read as words', () => {
+    const grants = [rule('session', 'bash', 'git status *', 'allow'), rule('session', 'bash', 'make all', 'allow')]
+    const ask = [rule('user', 'bash', '*', 'ask')]
+    for (const command of ['git status -s', 'make all', 'make all && git status']) {
+      expect([command, decide(bash(command), { grants, rules: ask }).action]).toEqual([command, 'allow'])
+    }
+    for (const command of ["git 'status -s'", "git 'status'x", 'make all x']) {
+      expect([command, decide(bash(command), { grants, rules: ask }).action]).toEqual([command, 'ask'])
+    }
+  })
+
+  test('stars of a command are stored as what they are (A75)', () => {
+    const [grant] = [decide(bash("make 'echo * ; *'")).grant!]
+    expect(grant.argv).toEqual(['make', 'echo * ; *'])
+    expect(decide(bash("make 'echo * ; *'"), { grants: [grant] }).action).toBe('allow')
+    for (const command of ["make 'echo x ; y'", 'make echo x ";" y', 'make echo * ";" *', 'make echo x; touch M']) {
+      expect([command, decide(bash(command), { grants: [grant] }).action]).toEqual([command, 'ask'])
+    }
+  })
+
   test('an exact answer covers that command alone, operators and all', () => {
     const grants = [rule('session', 'bash', 'make && make install', 'allow')]
     expect(decide(bash('make && make install'), { grants }).action).toBe('allow')
@@ -266,14 +289,34 @@ describe('what always stores (A69)', () => {
   })
 })
 
-test('stored answers are judged for waiting questions as for new ones', () => {
-  const ls = [rule('session', 'bash', 'ls *', 'allow')]
-  expect(isGranted(ls, bash('ls -x'), dir)).toBe(true)
-  expect(isGranted(ls, bash('ls; touch M'), dir)).toBe(false)
-  expect(isGranted(ls, bash('ls /etc'), dir)).toBe(false)
-  expect(isGranted([], bash('pwd'), dir)).toBe(false)
-  const edits = [rule('session', 'edit', '*', 'allow')]
-  expect(isGranted(edits, edit('a/b'), dir)).toBe(true)
-  expect(isGranted(edits, edit('/etc/x'), dir)).toBe(false)
-  expect(isGranted(edits, edit('../x'), dir)).toBe(false)
+describe('stored answers and waiting questions', () => {
+  const asked = (request: PermissionRequest) => decide(request, { rules: [rule('user', '*', '*', 'ask')] })
+  const outside = (request: PermissionRequest) => asked({ ...request, outside: request.pattern })
+
+  test('a stored answer answers what would have stored the same, or less', () => {
+    const ls = [rule('session', 'bash', 'ls *', 'allow'), asked(bash('ls -a')).grant!]
+    for (const stored of ls.map((one) => ({ ...one, more: true as const }))) {
+      expect(isGranted([stored], asked(bash('ls -x')))).toBe(true)
+      expect(isGranted([stored], asked(bash('ls | ls -a')))).toBe(true)
+      expect(isGranted([stored], asked(bash('ls; touch M')))).toBe(false)
+      expect(isGranted([stored], asked(bash('ls /etc')))).toBe(false)
+    }
+    expect(isGranted([], asked(bash('pwd')))).toBe(false)
+    const edits = [rule('session', 'edit', '*', 'allow')]
+    expect(isGranted(edits, asked(edit('a/b')))).toBe(true)
+    expect(isGranted(edits, outside(edit('/etc/x')))).toBe(false)
+  })
+
+  test('several stored answers answer a line of several commands together', () => {
+    const question = asked(bash('npm test && git status'))
+    const [test, status] = [asked(bash('npm test')).grant!, asked(bash('git status -s')).grant!]
+    expect(isGranted([test], question)).toBe(false)
+    expect(isGranted([test, status], question)).toBe(true)
+  })
+
+  test('an exact answer answers the same line again', () => {
+    const question = asked(bash('make && make install'))
+    expect(isGranted([question.grant!], asked(bash('make && make install')))).toBe(true)
+    expect(isGranted([question.grant!], asked(bash('make && make x')))).toBe(false)
+  })
 })

@@ -1,17 +1,11 @@
-import { relative } from 'node:path'
 import type { Action, AgentLevel, JudgedUnit, PermissionMode, PermissionRequest, Rule } from '../core/permission.ts'
 import type { RunSettings } from '../core/settings.ts'
-import { grantFor } from './grants.ts'
-import { findHazard } from './hazards.ts'
+import { grantFor, storedWords } from './grants.ts'
 import { deniedText } from './headless.ts'
-import { outsidePaths } from './outside-paths.ts'
-import { realTarget } from './path-gate.ts'
-import { findPlainCommand, type PlainCommand } from './plain-command.ts'
+import { type CommandJudge, judgeCommand } from './judge-command.ts'
+import type { Part } from './judged-part.ts'
 import { isProtected } from './protected-path.ts'
-import { createRuleBook, isBare, isStricter, type RuleBook, stricter, type Verdict } from './resolve-rules.ts'
-import { lexCommand } from './shell-words.ts'
-import { spellings } from './spellings.ts'
-import { isWild } from './wildcard.ts'
+import { createRuleBook, type RuleBook, stricter } from './resolve-rules.ts'
 
 /**
  * What is to happen with a request. `reason`: for a denial, the text for the model; else a short phrase for people.
@@ -34,70 +28,38 @@ export type DeciderOptions = {
 
 export type Decide = (request: PermissionRequest) => Decision
 
-/** One thing that a request wants, as judged by the rules. */
-type Part = { key: string; pattern: string; verdict: Verdict; why?: string; spelled?: true }
-
-/** Decides requests of one session. Holds no resources; make a new one when grants change. */
+/**
+ * Decides requests of one session. Holds no resources; make a new one when grants change. Commands are understood once
+ * `loadShellParser` has resolved; before that each asks.
+ */
 export function createDecider(options: DeciderOptions): Decide {
   const { settings, agentRules, above = [], grants, dir, agentMayLoosen } = options
   const levels = [...above, { rules: agentRules, mayLoosen: agentMayLoosen }]
-  const book = createRuleBook([...settings.rules, ...grants], levels)
+  const answers = grants.map(storedWords)
+  const book = createRuleBook([...settings.rules, ...grants.filter((_, n) => answers[n] === undefined)], levels)
+  const judge = (key: string, pattern: string) => judgeOther(book, key, pattern)
+  const commands = { book, answers: answers.filter((answer) => answer !== undefined), dir, judgeOther: judge }
   return (request) => {
     if (request.key === 'bash' && request.pattern.includes('\0')) return refuse('a command cannot hold a NUL character')
-    const parts = judge(book, request, dir)
+    const judged = judgeAll(commands, request)
+    const parts = settings.permissionMode === 'edits' ? judged.map(easeEdit) : judged
     return { ...conclude(request, parts, settings.permissionMode), units: parts.map(unitOf) }
   }
 }
 
-function judge(book: RuleBook, request: PermissionRequest, dir: string): Part[] {
+function judgeAll(commands: CommandJudge, request: PermissionRequest): Part[] {
   const { key, pattern, outside, claim } = request
-  const parts = key === 'bash' ? judgeCommand(book, request, dir) : [judgeOther(book, key, pattern)]
-  if (outside !== undefined) parts.push(judgeOther(book, 'external_directory', outside))
-  if (claim !== undefined) parts.push({ ...judgeOther(book, 'claim', pattern), why: claim })
+  const { judgeOther } = commands
+  const parts = key === 'bash' ? judgeCommand(commands, request) : [judgeOther(key, pattern)]
+  if (outside !== undefined) parts.push(judgeOther('external_directory', outside))
+  if (claim !== undefined) parts.push({ ...judgeOther('claim', pattern), why: claim })
   return parts
 }
 
 function judgeOther(book: RuleBook, key: string, pattern: string): Part {
   const guarded = key === 'edit' && isProtected(pattern)
   const admits = guarded ? (rule: Rule) => rule.source !== 'session' : undefined
-  return { key, pattern, verdict: book.resolve(key, pattern, { admits }) }
-}
-
-function judgeCommand(book: RuleBook, request: PermissionRequest, dir: string): Part[] {
-  const command = request.pattern.trim()
-  const cwd = request.cwd ?? dir
-  const plain = findPlainCommand(command, dir, cwd)
-  const lexed = lexCommand(command)
-  const why = lexed.simple ? findHazard(lexed.words) : lexed.why
-  const admits = (rule: Rule) => why === undefined || !isWild(rule.pattern)
-  const verdict = book.resolve('bash', command, { admits, plain: plain !== undefined })
-  const parts: Part[] = [{ key: 'bash', pattern: command, verdict, why }]
-  if (book.restricts('bash')) parts.push(...judgeSpellings(book, command, verdict.action, admits))
-  if (plain !== undefined) return [...parts, ...judgeReads(book, plain, dir, cwd)]
-  const outside = outsidePaths(command, dir, cwd).map((path) => judgeOther(book, 'external_directory', path))
-  return [...parts, ...outside]
-}
-
-/** Other spellings only restrict, and only by a rule that names what it restricts. */
-function judgeSpellings(book: RuleBook, command: string, base: Action, admits: (rule: Rule) => boolean): Part[] {
-  const parts: Part[] = []
-  for (const pattern of spellings(command)) {
-    const verdict = book.resolve('bash', pattern, { admits })
-    const isNamed = verdict.rule !== undefined && !isBare(verdict.rule)
-    if (isNamed && isStricter(verdict.action, base)) parts.push({ key: 'bash', pattern, verdict, spelled: true })
-  }
-  return parts
-}
-
-/** A plain command reads as the read tool does: under its rules. One that shows whole trees is no longer plain under any. */
-function judgeReads(book: RuleBook, { paths, tree }: PlainCommand, dir: string, cwd: string): Part[] {
-  if (tree && book.restricts('read')) {
-    return [{ key: 'read', pattern: '*', verdict: { action: 'ask' }, why: 'it may show files that a rule keeps' }]
-  }
-  const root = realTarget(dir, '/') ?? dir
-  return paths
-    .map((path) => judgeOther(book, 'read', relative(root, realTarget(path, cwd) ?? path)))
-    .filter(({ verdict }) => verdict.action !== 'allow')
+  return { key, pattern, verdict: book.resolve(key, pattern, { admits }), grant: grantFor(key, pattern) }
 }
 
 function conclude(request: PermissionRequest, parts: Part[], mode: PermissionMode): Decision {
@@ -106,40 +68,44 @@ function conclude(request: PermissionRequest, parts: Part[], mode: PermissionMod
   const reason = phrase(part)
   if (action === 'deny') return refuse(reason)
   if (action === 'ask') return concludeAsk(request, parts, part, mode)
-  return mode === 'strict' && hasEffect(request, part)
+  return mode === 'strict' && parts.some(hasEffect)
     ? { action: 'ask', reason: 'in this mode each is asked' }
     : { action, reason }
 }
 
 function concludeAsk(request: PermissionRequest, parts: Part[], part: Part, mode: PermissionMode): Decision {
-  const ask: Decision = { action: 'ask', reason: phrase(part) }
-  const isContested = parts.some(({ key, verdict }) => key === 'claim' && verdict.action === 'ask')
-  if (mode === 'allow' || (mode === 'edits' && isEasyEdit(request) && !isContested))
-    return { action: 'allow', reason: `the mode ${mode}` }
+  if (mode === 'allow') return { action: 'allow', reason: 'the mode allow' }
   if (mode === 'deny') return { action: 'deny', reason: deniedText(part), unasked: true }
-  const grant = mode === 'strict' ? undefined : grantOf(parts)
-  return grant === undefined ? ask : { ...ask, grant }
+  const grant = mode === 'strict' ? undefined : grantOf(request, parts)
+  return { action: 'ask', reason: phrase(part), ...(grant && { grant }) }
 }
 
-/** One stored rule answers one question. */
-function grantOf(parts: Part[]): Rule | undefined {
-  const [only, ...others] = parts.filter(({ verdict }) => verdict.action === 'ask')
-  return only === undefined || only.spelled || others.length > 0 ? undefined : grantFor(only)
+/** One stored rule answers one question: where several commands ask, it is about exactly this line. */
+function grantOf({ pattern }: PermissionRequest, parts: Part[]): Rule | undefined {
+  const asking = parts.filter(({ verdict }) => verdict.action === 'ask')
+  const [first] = asking
+  if (asking.some(({ key, spelled }) => key !== first?.key || spelled)) return undefined
+  if (asking.every(({ grant }) => grant?.pattern === first?.grant?.pattern)) return first?.grant
+  return first?.key === 'bash' ? grantFor('bash', pattern.trim()) : undefined
 }
 
-function hasEffect({ key, outside }: PermissionRequest, { verdict }: Part): boolean {
-  if (outside !== undefined) return true
+/** In the mode `edits` what would be asked of an edit is allowed; what lies outside or is claimed asks by itself. */
+function easeEdit(part: Part): Part {
+  const { key, pattern, verdict, why } = part
+  const isEasy = key === 'edit' && verdict.action === 'ask' && why === undefined && !isProtected(pattern)
+  return isEasy ? { ...part, verdict: { action: 'allow' }, why: 'the mode edits' } : part
+}
+
+function hasEffect({ key, verdict }: Part): boolean {
   if (key === 'bash') return verdict.rule?.source !== 'default'
   return key !== 'read' && key !== 'skill' && key !== 'task'
 }
 
-function isEasyEdit({ key, pattern, outside }: PermissionRequest): boolean {
-  return key === 'edit' && outside === undefined && !isProtected(pattern)
-}
-
 function unitOf(part: Part): JudgedUnit {
-  const { key, pattern, verdict } = part
-  return { key, pattern, action: verdict.action, reason: phrase(part), ...(verdict.rule && { rule: verdict.rule }) }
+  const { key, pattern, verdict, grant, spelled } = part
+  const { action, rule } = verdict
+  const stores = action === 'ask' && !spelled ? grant : undefined
+  return { key, pattern, action, reason: phrase(part), ...(rule && { rule }), ...(stores && { grant: stores }) }
 }
 
 function refuse(why: string): Decision {
@@ -147,7 +113,7 @@ function refuse(why: string): Decision {
 }
 
 function phrase({ verdict: { rule, action }, why }: Part): string {
-  if (action === 'ask' && why !== undefined) return why
+  if (action !== 'deny' && why !== undefined) return why
   if (rule === undefined) return 'no rule matches'
   return `the rule ${rule.key} "${rule.pattern}" (${rule.source}) says ${action}`
 }

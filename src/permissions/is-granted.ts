@@ -1,24 +1,21 @@
-import { resolve } from 'node:path'
-import type { PermissionRequest, Rule } from '../core/permission.ts'
-import { createDecider } from './decide.ts'
-import { isInside } from './path-gate.ts'
+import type { JudgedUnit, Rule } from '../core/permission.ts'
+import { matches } from './wildcard.ts'
+
+/** A waiting question: what of it was judged, and what an "always" to it would store; older journals hold the latter only. */
+export type WaitingAsk = { units?: JudgedUnit[]; grant?: Rule }
 
 /**
- * True when stored answers alone allow what a waiting question is about, in the worktree `dir`. By the same judgement as
- * `createDecider`: a star never crosses a shell operator, and what leads outside the worktree needs an answer of its own.
+ * True when stored answers alone allow all that a waiting question asks about: for each part there is one that is what an
+ * "always" to that part would store, or wider. Parts that can only be answered each time are never granted.
  */
-export function isGranted(grants: Rule[], { key, pattern }: PermissionRequest, dir: string): boolean {
-  const decide = createDecider({
-    settings: { permissionMode: 'ask', rules: [{ key: '*', pattern: '*', action: 'ask', source: 'user' }] },
-    agentRules: [],
-    grants: grants.map((rule) => ({ ...rule, source: 'session' })),
-    dir,
-    agentMayLoosen: false,
-  })
-  const isClaim = key === 'claim'
-  const isPath = key === 'read' || key === 'edit' || isClaim
-  const outside = isPath && !isInside(pattern, dir) ? resolve(dir, pattern) : undefined
-  // A write against a claim is an edit too, and needs both answers.
-  if (isClaim) return decide({ key: 'edit', pattern, outside, claim: key }).action === 'allow'
-  return decide({ key, pattern, outside }).action === 'allow'
+export function isGranted(grants: Rule[], { units = [], grant }: WaitingAsk): boolean {
+  const isGiven = (wanted: Rule | undefined) => wanted !== undefined && grants.some((given) => contains(given, wanted))
+  const asking = units.filter(({ action }) => action === 'ask')
+  return isGiven(grant) || (asking.length > 0 && asking.every((unit) => isGiven(unit.grant)))
+}
+
+function contains(given: Rule, wanted: Rule): boolean {
+  if (given.key !== wanted.key || given.action !== 'allow') return false
+  if (given.key === 'bash') return given.pattern === wanted.pattern && given.more === wanted.more
+  return matches(given.pattern, wanted.pattern)
 }

@@ -65,4 +65,41 @@ export const plainGit: ReadonlyMap<string, PlainProgram> = new Map<string, Plain
       patternFlag: /^--list$/,
     },
   ],
+  [
+    'ls-files',
+    {
+      flags: [
+        /^-[cdomstvz]+$/,
+        /^--(cached|deleted|modified|others|stage|exclude-standard|full-name|error-unmatch|unmerged|directory)$/,
+      ],
+      operands: 'paths',
+    },
+  ],
+  [
+    'rev-parse',
+    {
+      flags: [
+        /^--(short|verify|quiet|abbrev-ref|symbolic-full-name|show-toplevel|git-dir|is-inside-work-tree|show-prefix|show-cdup)$/,
+        /^--short=\d+$/,
+        /^-q$/,
+      ],
+      operands: 'revisions',
+    },
+  ],
+  [
+    'blame',
+    {
+      flags: [/^-[wselncfC]$/, /^-L[\d,+]+$/, color],
+      valued: [{ flag: /^-L$/, value: /^[\d,+]+$/ }],
+      operands: 'revisions',
+      tree: true,
+    },
+  ],
+  ['shortlog', { flags: [/^-[sne]+$/, /^--(all|summary|numbered|email|no-merges)$/], operands: 'revisions' }],
+  ['describe', { flags: [/^--(tags|all|always|long|abbrev=\d+)$/], operands: 'revisions' }],
+  ['remote', { flags: [/^-v$/, /^--verbose$/], operands: 'none' }],
+  ['tag', { flags: [/^(-l|--list)$/, /^-n\d*$/, /^--sort=[\w:-]+$/], operands: 'none', patternFlag: /^(-l|--list)$/ }],
+  ['ls-tree', { flags: [/^-[rdtlz]+$/, /^--(name-only|long|full-name|full-tree)$/], operands: 'revisions' }],
+  ['merge-base', { flags: [/^--(all|is-ancestor|fork-point)$/], operands: 'revisions' }],
+  ['stash', { flags: [], operands: 'pattern', pattern: /^list$/, most: 0 }],
 ])

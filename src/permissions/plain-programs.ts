@@ -1,16 +1,30 @@
+import { plainSystemTools } from './plain-system-tools.ts'
+import { plainTextTools } from './plain-text-tools.ts'
+
 /**
  * A positive grammar of one read-only program. A flag must match one of `flags` wholly; one that matches a key of
  * `valued` takes the next word, which must match. What else there is are operands.
  */
 export type PlainProgram = {
   flags: RegExp[]
-  valued?: { flag: RegExp; value: RegExp }[]
+  /** `isPath`: the value is judged as an operand. */
+  valued?: { flag: RegExp; value: RegExp; isPath?: true }[]
   /** `paths`: each leads into the worktree. `pattern`: the first is a pattern unless a flag gave it. `text`: anything. `none`: no operand. */
   operands: 'paths' | 'pattern' | 'revisions' | 'text' | 'none'
+  /** With `text`: flags are text as well. */
+  anyFlag?: true
   /** A flag that gives the pattern, or (like `--list`) makes operands harmless. */
   patternFlag?: RegExp
-  /** Shows the content of files that it is not told by name. */
-  tree?: boolean
+  /** What the pattern must look like. */
+  pattern?: RegExp
+  /** What every word must look like. */
+  words?: RegExp
+  /** One word must look like this. */
+  needed?: RegExp
+  /** How many operands there may be. */
+  most?: number
+  /** Shows the content of files that it is not told by name: always, or with a flag. */
+  tree?: boolean | RegExp
 }
 
 const anything = /^/
@@ -43,7 +57,7 @@ const grep: PlainProgram = {
   ],
   operands: 'pattern',
   patternFlag: /^(-[EFGPiInrHhlLcowvxsqabyZ]*e$|--regexp(=|$))/s,
-  tree: true,
+  tree: /^(-[A-Za-z]*r|--recursive)/,
 }
 
 const rgLong =
@@ -75,24 +89,26 @@ const lsLong =
   'all|almost-all|author|escape|directory|classify|file-type|full-time|group-directories-first|no-group|human-readable|si|inode|' +
   'literal|numeric-uid-gid|quote-name|recursive|reverse|size|format=\\w+|sort=\\w+|time=\\w+|time-style=[\\w-]+'
 
+const ls: PlainProgram = {
+  flags: [/^-[1AaBbCcdFfGghiklmNnopQqRrSstUuvXx]+$/, new RegExp(`^--(${lsLong})$`), color],
+  operands: 'paths',
+}
+
+const cat: PlainProgram = {
+  flags: [/^-[AbEensTtuv]+$/, /^--(show-(all|ends|tabs|nonprinting)|number(-nonblank)?|squeeze-blank)$/],
+  operands: 'paths',
+}
+
 /** Programs whose every allowed use only reads, by name. */
 export const plainPrograms: ReadonlyMap<string, PlainProgram> = new Map<string, PlainProgram>([
-  [
-    'ls',
-    { flags: [/^-[1AaBbCcdFfGghiklmNnopQqRrSstUuvXx]+$/, new RegExp(`^--(${lsLong})$`), color], operands: 'paths' },
-  ],
-  [
-    'cat',
-    {
-      flags: [/^-[AbEensTtuv]+$/, /^--(show-(all|ends|tabs|nonprinting)|number(-nonblank)?|squeeze-blank)$/],
-      operands: 'paths',
-    },
-  ],
+  ['ls', ls],
+  ['cat', cat],
   ['head', headOrTail],
   ['tail', headOrTail],
-  ['wc', { flags: [/^-[clmLw]+$/, /^--(bytes|chars|lines|max-line-length|words)$/], operands: 'paths' }],
-  ['pwd', { flags: [/^-[LP]$/], operands: 'none' }],
-  ['echo', { flags: [/^-[neE]+$/], operands: 'text' }],
   ['grep', grep],
+  ['egrep', grep],
+  ['fgrep', grep],
   ['rg', rg],
+  ...Object.entries(plainTextTools),
+  ...Object.entries(plainSystemTools),
 ])

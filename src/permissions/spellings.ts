@@ -1,5 +1,4 @@
 import { basename } from 'node:path'
-import { lexCommand } from './shell-words.ts'
 
 /** Programs that run another program, named by their arguments. */
 export const wrappers: ReadonlySet<string> = new Set(
@@ -17,22 +16,25 @@ const gitOptionsWithValue = new Set(
 )
 const maxSuffixes = 64
 const maxTokens = 200
+const maxParts = 20_000
 
 /**
- * Other spellings of what a command may run, for rules that restrict: each part between shell operators, without quotes,
- * prefixes, wrappers, the folder of the program and git's global options. Made naively: it may name too much, and a
- * command that hides its program altogether is not found. Such a command is never simple, so no star allows it.
+ * Other spellings of one simple command, given as its words, for rules that restrict: without the folder of the program,
+ * git's global options, and what stands before another program.
  */
-export function spellings(command: string): Set<string> {
+export function spellings(tokens: string[]): Set<string> {
   const found = new Set<string>()
-  for (const tokens of parts(command)) {
-    let at = 0
-    while (at < tokens.length && (prefixes.has(tokens[at]!) || assignment.test(tokens[at]!))) at++
-    const isWrapped = wrappers.has(basename(tokens[at] ?? ''))
-    const last = isWrapped ? Math.min(tokens.length, at + maxSuffixes) : at + 1
-    add(found, tokens)
-    for (let from = at; from < last; from++) add(found, tokens.slice(from))
-  }
+  addAll(found, tokens)
+  return found
+}
+
+/**
+ * The same for a command line that is not understood: each part between shell operators, without quotes. Made naively: it
+ * may name too much, and a command that hides its program altogether is not found. Such a command asks in any case.
+ */
+export function looseSpellings(command: string): Set<string> {
+  const found = new Set<string>([command])
+  for (const tokens of parts(command)) addAll(found, tokens)
   return found
 }
 
@@ -41,15 +43,22 @@ export function looseWords(command: string): string[] {
   return parts(command).flat()
 }
 
+function addAll(found: Set<string>, tokens: string[]): void {
+  let at = 0
+  while (at < tokens.length && (prefixes.has(tokens[at]!) || assignment.test(tokens[at]!))) at++
+  const isWrapped = wrappers.has(basename(tokens[at] ?? ''))
+  const last = isWrapped ? Math.min(tokens.length, at + maxSuffixes) : at + 1
+  add(found, tokens)
+  for (let from = at; from < last; from++) add(found, tokens.slice(from, from + maxTokens))
+}
+
 function parts(command: string): string[][] {
-  const lexed = lexCommand(command)
-  if (lexed.simple && !wrappers.has(basename(lexed.words[0]!.text))) return [lexed.words.map(({ text }) => text)]
-  return command
-    .split(/[;&|<>(){}`\n]+/)
+  const found = new Set(command.split(/[;&|<>(){}`\n]+/, maxParts).map((part) => part.trim()))
+  return [...found]
     .map((part) =>
       part
         .replace(/['"\\]/g, '')
-        .split(/\s+/)
+        .split(/\s+/, maxTokens)
         .filter((token) => token !== ''),
     )
     .filter((tokens) => tokens.length > 0)

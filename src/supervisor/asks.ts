@@ -56,7 +56,7 @@ export function createAsks(kernel: Kernel): Asks {
 
   /** In mode `strict` each is asked, whatever was stored before. */
   function isGrantedBefore(entry: SessionEntry, asked: Asked): boolean {
-    return options.permissionMode !== 'strict' && isGranted(kernel.grantsOf(entry), asked, entry.seed.dir)
+    return options.permissionMode !== 'strict' && isGranted(kernel.grantsOf(entry), asked)
   }
 
   function askPeople(found: Pending): void {
@@ -110,7 +110,7 @@ export function createAsks(kernel: Kernel): Asks {
     if (scope === 'session') kernel.record(root, [{ type: 'grant.added', rule: { ...rule, source: 'session' } }])
     for (const [id, { entry, asked }] of [...pending]) {
       const isReached = scope === 'project' || rootOf(entry) === root
-      if (isReached && isGranted([rule], asked, entry.seed.dir)) resolve(id, { decision: 'once' }, 'grant')
+      if (isReached && isGranted([...kernel.grantsOf(entry), rule], asked)) resolve(id, { decision: 'once' }, 'grant')
     }
   }
 

@@ -4,6 +4,7 @@ import { isAbort, messageOf, RuntimeError } from '../core/errors.ts'
 import type { Action, AskKind, JudgedUnit, PermissionRequest, Rule } from '../core/permission.ts'
 import type { CallResult, RecordedCall } from '../core/records.ts'
 import type { OpenAsk } from '../core/state.ts'
+import { loadShellParser } from '../permissions/shell/load-shell-parser.ts'
 import { assertApproved, hashOfArgs } from './approved.ts'
 import type { Tool, ToolContext, ToolOutput } from './define-tool.ts'
 import { explained } from './explained.ts'
@@ -113,6 +114,7 @@ async function permitAndRun(attempt: Attempt): Promise<ToolOutcome> {
     assertApproved(request.answered, { call: request.call, wanted, key: askedKey(request, wanted) })
     return act(attempt, { basis: request.answered.basis }, true)
   }
+  if (wanted.key === 'bash') await loadShellParser()
   const decision = decideOn(request, wanted)
   if (decision.action === 'deny') return finished(denied(attempt, decision.reason))
   if (decision.action === 'ask') return { type: 'ask', ask: await askOf(attempt, wanted, decision) }

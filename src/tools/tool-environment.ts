@@ -17,6 +17,7 @@ const misleading = new Set([
   'BASHOPTS',
   'PWD',
   'OLDPWD',
+  'CDPATH',
   'COLUMNS',
   'LINES',
 ])
