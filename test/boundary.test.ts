@@ -12,7 +12,7 @@ const fiveCalls = {
       reply: {
         calls: [
           { tool: 'read', args: { file_path: 'a.txt' } },
-          { tool: 'bash', args: { command: 'printf x >> ran.txt; wc -c ran.txt' } },
+          { tool: 'bash', args: { command: 'touch asked; printf x >> ran.txt; wc -c ran.txt' } },
           { tool: 'task', args: { agent: 'explorer', prompt: 'look at b.txt' } },
           { tool: 'edit', args: { file_path: 'a.txt', old_string: 'one', new_string: 'ONE' } },
           { tool: 'edit', args: { file_path: 'a.txt', old_string: 'three', new_string: 'THREE' } },
