@@ -134,7 +134,7 @@ export type ProcessRequest = Fence & {
   spillPath: string
   /** stderr apart from stdout, at the price of their order. */
   splitStderr?: boolean
-  leave?: SandboxLeave
+  leave?: SandboxLeave | undefined
 }
 
 /** What an approved command may do beyond the sandbox in which it runs. */

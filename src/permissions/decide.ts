@@ -1,5 +1,7 @@
+import type { SandboxLeave } from '../core/messages.ts'
 import type { Action, AgentLevel, JudgedUnit, PermissionMode, PermissionRequest, Rule } from '../core/permission.ts'
 import type { RunSettings } from '../core/settings.ts'
+import { confine, leaveOf } from './confine.ts'
 import { grantFor, storedWords } from './grants.ts'
 import { deniedText } from './headless.ts'
 import { type CommandJudge, judgeCommand } from './judge-command.ts'
@@ -12,10 +14,18 @@ import { createRuleBook, type RuleBook, stricter } from './resolve-rules.ts'
  * `grant`: the rule that an "always" would store. `unasked`: denied because nobody could be asked, by no rule. `units`:
  * all that was judged, in order.
  */
-export type Decision = { action: Action; reason: string; grant?: Rule; unasked?: true; units?: JudgedUnit[] }
+export type Decision = {
+  action: Action
+  reason: string
+  grant?: Rule
+  unasked?: true
+  units?: JudgedUnit[]
+  /** For a command in a sandbox: how much wider that is for it, once it is allowed or answered with yes. */
+  leave?: SandboxLeave
+}
 
 export type DeciderOptions = {
-  settings: Pick<RunSettings, 'permissionMode' | 'rules'>
+  settings: Pick<RunSettings, 'permissionMode' | 'rules' | 'sandbox'>
   agentRules: Rule[]
   /** Of the agents above it, the root's first: it may do no more than each of them. */
   above?: AgentLevel[]
@@ -37,29 +47,36 @@ export function createDecider(options: DeciderOptions): Decide {
   const levels = [...above, { rules: agentRules, mayLoosen: agentMayLoosen }]
   const answers = grants.map(storedWords)
   const book = createRuleBook([...settings.rules, ...grants.filter((_, n) => answers[n] === undefined)], levels)
-  const judge = (key: string, pattern: string) => judgeOther(book, key, pattern)
+  const judge = (key: string, pattern: string, guarded?: boolean) => judgeOther(book, key, pattern, guarded)
   const commands = { book, answers: answers.filter((answer) => answer !== undefined), dir, judgeOther: judge }
   return (request) => {
     if (request.key === 'bash' && request.pattern.includes('\0')) return refuse('a command cannot hold a NUL character')
     const judged = judgeAll(commands, request)
-    const parts = settings.permissionMode === 'edits' ? judged.map(easeEdit) : judged
-    return { ...conclude(request, parts, settings.permissionMode), units: parts.map(unitOf) }
+    const eased = settings.permissionMode === 'edits' ? judged.map(easeEdit) : judged
+    const sandbox = request.key === 'bash' ? settings.sandbox : undefined
+    const parts = sandbox === undefined ? eased : confine(sandbox, eased)
+    const decision = { ...conclude(request, parts, settings.permissionMode), units: parts.map(unitOf) }
+    return sandbox === undefined
+      ? decision
+      : { ...decision, leave: leaveOf(sandbox, parts, dir, decision.action === 'ask') }
   }
 }
 
 function judgeAll(commands: CommandJudge, request: PermissionRequest): Part[] {
-  const { key, pattern, outside, claim } = request
+  const { key, pattern, outside, claim, guarded } = request
   const { judgeOther } = commands
-  const parts = key === 'bash' ? judgeCommand(commands, request) : [judgeOther(key, pattern)]
+  const parts = key === 'bash' ? judgeCommand(commands, request) : [judgeOther(key, pattern, guarded)]
   if (outside !== undefined) parts.push(judgeOther('external_directory', outside))
   if (claim !== undefined) parts.push({ ...judgeOther('claim', pattern), why: claim })
   return parts
 }
 
-function judgeOther(book: RuleBook, key: string, pattern: string): Part {
-  const guarded = key === 'edit' && isProtected(pattern)
-  const admits = guarded ? (rule: Rule) => rule.source !== 'session' : undefined
-  return { key, pattern, verdict: book.resolve(key, pattern, { admits }), grant: grantFor(key, pattern) }
+/** A protected file is asked about whatever the rules allow; the other parts of a request say nothing of it. */
+function judgeOther(book: RuleBook, key: string, pattern: string, guarded?: boolean): Part {
+  const isGuarded = key === 'edit' && (guarded === true || isProtected(pattern))
+  if (!isGuarded) return { key, pattern, verdict: book.resolve(key, pattern), grant: grantFor(key, pattern) }
+  const verdict = book.resolve(key, pattern, { admits: () => false })
+  return { key, pattern, verdict, why: `${pattern} makes other programs run commands` }
 }
 
 function conclude(request: PermissionRequest, parts: Part[], mode: PermissionMode): Decision {
@@ -74,7 +91,8 @@ function conclude(request: PermissionRequest, parts: Part[], mode: PermissionMod
 }
 
 function concludeAsk(request: PermissionRequest, parts: Part[], part: Part, mode: PermissionMode): Decision {
-  if (mode === 'allow') return { action: 'allow', reason: 'the mode allow' }
+  const isAnswered = mode === 'allow' && !parts.some(({ unconfined }) => unconfined)
+  if (isAnswered) return { action: 'allow', reason: 'the mode allow' }
   if (mode === 'deny') return { action: 'deny', reason: deniedText(part), unasked: true }
   const grant = mode === 'strict' ? undefined : grantOf(request, parts)
   return { action: 'ask', reason: phrase(part), ...(grant && { grant }) }
@@ -91,8 +109,8 @@ function grantOf({ pattern }: PermissionRequest, parts: Part[]): Rule | undefine
 
 /** In the mode `edits` what would be asked of an edit is allowed; what lies outside or is claimed asks by itself. */
 function easeEdit(part: Part): Part {
-  const { key, pattern, verdict, why } = part
-  const isEasy = key === 'edit' && verdict.action === 'ask' && why === undefined && !isProtected(pattern)
+  const { key, verdict, why } = part
+  const isEasy = key === 'edit' && verdict.action === 'ask' && why === undefined
   return isEasy ? { ...part, verdict: { action: 'allow' }, why: 'the mode edits' } : part
 }
 

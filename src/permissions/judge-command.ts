@@ -1,4 +1,4 @@
-import { relative } from 'node:path'
+import { basename, relative } from 'node:path'
 import type { Action, PermissionRequest, Rule } from '../core/permission.ts'
 import { covers, grantFor, grantForCommand } from './grants.ts'
 import { findHazard } from './hazards.ts'
@@ -20,7 +20,8 @@ export type CommandJudge = {
   book: RuleBook
   answers: Rule[]
   dir: string
-  judgeOther(key: string, pattern: string): Part
+  /** `guarded`: an edit that is asked about whatever the rules allow. */
+  judgeOther(key: string, pattern: string, guarded?: boolean): Part
 }
 
 const maxUnits = 200
@@ -185,7 +186,8 @@ function judgeRedirect({ dir, judgeOther }: CommandJudge, { word, writes, source
     const [path] = pathsOf({ ...word, text: word.text }, cwd)
     if (path === undefined || sinks.test(path)) return []
     const target = inWorktree(path, dir, cwd)
-    const part = judgeOther(writes ? 'edit' : 'read', target)
+    // What would be written is not known: a package's scripts may be among it.
+    const part = judgeOther(writes ? 'edit' : 'read', target, basename(target) === 'package.json')
     const outside = createPathGate(dir, cwd).isInside(path)
       ? []
       : [judgeOther('external_directory', realTarget(path, cwd) ?? path)]

@@ -12,4 +12,6 @@ export type Part = {
   why?: string | undefined
   grant?: Rule | undefined
   spelled?: true
+  /** It would run without the sandbox that the user asked for: no mode answers this. */
+  unconfined?: true
 }

@@ -47,13 +47,18 @@ export function planMounts(request: MountRequest): Mount[] {
     ...runtimeFolder(),
     ...(hasNetwork ? resolverFolder() : []),
     ...hiddenCredentials(hasNetwork),
+    ...beyond.filter((path) => isWithin(dir, path)).map(writable),
     { kind: canWrite ? 'writable' : 'read-only', path: dir },
     ...(isWithin(cwd, dir) ? [] : [{ kind: 'read-only', path: cwd } as const]),
-    ...beyond.map((path): Mount => ({ kind: 'writable', path })),
     ...(canWrite ? protectedMounts(dir) : []),
     ...(leave.git ? repositoryMounts(dir) : []),
+    ...beyond.filter((path) => !isWithin(dir, path)).map(writable),
     ...hiddenSockets([dir, cwd, ...beyond]),
   ]
+}
+
+function writable(path: string): Mount {
+  return { kind: 'writable', path }
 }
 
 // In folders that are empty there is none.

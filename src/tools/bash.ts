@@ -34,12 +34,13 @@ export const bash = defineTool({
     return { kind: 'shell', title: titleOf(input) + where, detail: input.command }
   },
 
-  async run(input, { workspace, signal, services, toolset, maxChars }) {
+  async run(input, { workspace, signal, services, toolset, maxChars, leave }) {
+    const { command } = input
     const cwd = folderOf(workspace, input.cwd).path
     const { commandMs, sectionsOutput: splitStderr } = toolsets[toolset]
     const timeoutMs = Math.min(input.timeout_ms ?? commandMs.usual, commandMs.most)
     signal.throwIfAborted()
-    const outcome = await services.runProcess({ command: input.command, cwd, timeoutMs, splitStderr, signal })
+    const outcome = await services.runProcess({ command, cwd, timeoutMs, splitStderr, signal, leave })
     // Cancelled by us: by now the processes are gone.
     if (outcome.ended === 'cancelled') signal.throwIfAborted()
     const { exitCode, signal: killedBy, durationMs, spilled } = outcome

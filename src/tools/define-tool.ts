@@ -1,7 +1,14 @@
 import type { z } from 'zod'
 import type { SkillDefinition } from '../core/agent.ts'
 import type { CallId, SessionId } from '../core/ids.ts'
-import type { AgentSummary, Fence, LaunchRequest, ProcessOutcome, TranscriptReply } from '../core/messages.ts'
+import type {
+  AgentSummary,
+  Fence,
+  LaunchRequest,
+  ProcessOutcome,
+  SandboxLeave,
+  TranscriptReply,
+} from '../core/messages.ts'
 import type { Action, AskKind, PermissionRequest } from '../core/permission.ts'
 import type { FileTouch, Todo } from '../core/records.ts'
 import type { FetchProxies } from '../core/settings.ts'
@@ -40,6 +47,8 @@ export type ToolContext = {
   judge?(request: PermissionRequest): Action
   /** Whether the permissions let this call show what the request names; `runTool` puts it there. */
   mayRead?(request: PermissionRequest): boolean
+  /** How much wider the sandbox is for this command; `runTool` puts it there. */
+  leave?: SandboxLeave
   services: ToolServices
 }
 
@@ -53,6 +62,7 @@ export interface ToolServices {
     cwd: string
     timeoutMs: number
     splitStderr: boolean
+    leave?: SandboxLeave | undefined
     signal: AbortSignal
   }): Promise<ProcessOutcome>
   /** Starts a child. `waiting`: its end answers the call. */

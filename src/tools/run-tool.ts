@@ -1,9 +1,11 @@
 import { realpathSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isAbort, messageOf, RuntimeError } from '../core/errors.ts'
-import type { Action, AskKind, JudgedUnit, PermissionRequest, Rule } from '../core/permission.ts'
+import type { SandboxLeave } from '../core/messages.ts'
+import type { AskKind, JudgedUnit, PermissionRequest, Rule } from '../core/permission.ts'
 import type { CallResult, RecordedCall } from '../core/records.ts'
 import type { OpenAsk } from '../core/state.ts'
+import type { Decision } from '../permissions/decide.ts'
 import { loadShellParser } from '../permissions/shell/load-shell-parser.ts'
 import { assertApproved, hashOfArgs } from './approved.ts'
 import type { Tool, ToolContext, ToolOutput } from './define-tool.ts'
@@ -15,9 +17,6 @@ import { repairNewlines } from './repair-newlines.ts'
 import { shorten } from './shorten.ts'
 import { type ToolsetProfile, toolsets } from './toolsets.ts'
 import { isInside } from './workspace.ts'
-
-/** What the permissions say of a request; `grant` is the rule that an "always" would store, `units` all that was judged. */
-export type Decision = { action: Action; reason: string; grant?: Rule; units?: JudgedUnit[] }
 
 export type ToolAsk = {
   kind: AskKind
@@ -107,18 +106,19 @@ async function guarded(attempt: Attempt): Promise<ToolOutcome> {
 async function permitAndRun(attempt: Attempt): Promise<ToolOutcome> {
   const { request, tool, input } = attempt
   const wanted = await tool.permission(input, request.context)
-  if (!wanted) return act(attempt, undefined, false)
+  if (!wanted) return act(attempt, {})
+  if (wanted.key === 'bash') await loadShellParser()
   const answer = request.answered?.answer
   if (request.answered && answer) {
     if (answer.decision === 'reject') return finished(rejected(attempt, answer.text, request.answered.by))
     assertApproved(request.answered, { call: request.call, wanted, key: askedKey(request, wanted) })
-    return act(attempt, { basis: request.answered.basis }, true)
+    const leave = wanted.key === 'bash' ? decideOn(request, wanted).leave : undefined
+    return act(attempt, { approved: { basis: request.answered.basis }, leave })
   }
-  if (wanted.key === 'bash') await loadShellParser()
   const decision = decideOn(request, wanted)
   if (decision.action === 'deny') return finished(denied(attempt, decision.reason))
   if (decision.action === 'ask') return { type: 'ask', ask: await askOf(attempt, wanted, decision) }
-  return act(attempt, undefined, false)
+  return act(attempt, { leave: decision.leave })
 }
 
 /** A write against a claim asks under a key of its own, which no "always" for edits answers. */
@@ -162,7 +162,10 @@ async function askOf(
   return key === 'claim' ? { ...ask, title: `${ask.title}: ${wanted.claim}` } : ask
 }
 
-async function act(attempt: Attempt, approved: { basis?: string } | undefined, asked: boolean): Promise<ToolOutcome> {
+/** `approved`: what a person said yes to; `leave`: how much wider the sandbox is for a command. */
+type Permit = { approved?: { basis?: string }; leave?: SandboxLeave | undefined }
+
+async function act(attempt: Attempt, permit: Permit): Promise<ToolOutcome> {
   const { request, tool, input } = attempt
   if (tool.effect === 'write') {
     await request.onStart().catch((reason: unknown) => {
@@ -170,19 +173,19 @@ async function act(attempt: Attempt, approved: { basis?: string } | undefined, a
     })
   }
   attempt.started = true
-  const output = await tool.run(input, contextFor(request, asked), approved)
+  const output = await tool.run(input, contextFor(request, permit), permit.approved)
   if (output === 'waiting') return { type: 'waiting' }
   return finished(await resultOf(output, attempt))
 }
 
 /** A person who approved a search approved what it shows, but for what the rules deny. */
-function contextFor(request: RunToolRequest, asked: boolean): ToolContext {
+function contextFor(request: RunToolRequest, { approved, leave }: Permit): ToolContext {
   const judge = (wanted: PermissionRequest) => decideOn(request, wanted).action
   const mayRead = (wanted: PermissionRequest) => {
     const action = judge(wanted)
-    return action === 'allow' || (action === 'ask' && asked)
+    return action === 'allow' || (action === 'ask' && approved !== undefined)
   }
-  return { ...request.context, judge, mayRead }
+  return { ...request.context, judge, mayRead, ...(leave && { leave }) }
 }
 
 async function resultOf(output: ToolOutput, { request, tool, profile }: Attempt): Promise<CallResult> {

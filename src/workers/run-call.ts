@@ -103,10 +103,14 @@ async function runCall(activation: Activation, call: OpenCall, tools: CallTools)
 }
 
 function createDecide({ task, seed }: Activation, workspace: Workspace) {
-  const { permissionMode, rules } = task.settings
+  const { permissionMode, rules, sandbox } = task.settings
   return createDecider({
     // In mode `deny` the supervisor answers each ask at once, as it does when nobody is there.
-    settings: { permissionMode: permissionMode === 'deny' ? 'ask' : permissionMode, rules },
+    settings: {
+      permissionMode: permissionMode === 'deny' ? 'ask' : permissionMode,
+      rules,
+      ...(sandbox && { sandbox }),
+    },
     agentRules: seed.agent.permission,
     above: task.above,
     agentMayLoosen: agentMayLoosen(seed.agent, task.settings),

@@ -10,9 +10,10 @@ import type { PermissionRequest } from '../../core/permission.ts'
 import type { CallResult, FileTouch, Todo } from '../../core/records.ts'
 import type { FetchProxies } from '../../core/settings.ts'
 import type { OpenAsk } from '../../core/state.ts'
+import type { Decision } from '../../permissions/decide.ts'
 import type { Tool, ToolServices, Toolset } from '../define-tool.ts'
 import { createRegistry } from '../registry.ts'
-import { type Decision, runTool, type ToolOutcome } from '../run-tool.ts'
+import { runTool, type ToolOutcome } from '../run-tool.ts'
 import { createWorkspace, type Workspace } from '../workspace.ts'
 
 export type ToolWorld = {
