@@ -1,4 +1,3 @@
-import { levenshtein } from '../levenshtein.ts'
 import { headOf } from '../text.ts'
 import { lineAt, type Span } from './find-spans.ts'
 
@@ -7,8 +6,6 @@ const maxPassageLines = 12
 const maxPassageLineChars = 200
 /** Equal lines of the wanted text that are told apart. */
 const maxPlaces = 10
-/** Comparisons for the closest passage: some hundredths of a second. */
-const maxSteps = 10_000_000
 
 /** Why an edit with several matches was not made, for the model. */
 export function explainSeveral(label: string, content: string, spans: readonly Span[]): string {
@@ -59,21 +56,44 @@ function mostEqual(lines: readonly string[], wanted: readonly string[]): number 
   return best(votes)
 }
 
-/** Where the passage would begin that has the line most like the longest one wanted. */
+/** Where the passage would begin that has the line most like the longest one wanted: half of its pairs of letters, or more. */
 function mostSimilar(lines: readonly string[], wanted: readonly string[]): number | undefined {
   const texts = wanted.map((line) => headOf(line.trim(), maxPassageLineChars))
   const longest = texts.reduce((best, text, at) => (text.length > texts[best]!.length ? at : best), 0)
   const text = texts[longest]!
-  const budget = { left: maxSteps }
-  const scores = new Map<number, number>()
+  const pairs = pairsOf(text)
+  let found = { similarity: 0.5, first: -1 }
   for (const [at, raw] of lines.entries()) {
     const line = headOf(raw.trim(), maxPassageLineChars)
-    const size = Math.max(line.length, text.length)
-    if (Math.min(line.length, text.length) * 2 < size) continue
-    const distance = levenshtein(line, text, budget)
-    if (distance !== undefined && distance * 2 < size) scores.set(at - longest, 1 - distance / size)
+    if (Math.min(line.length, text.length) * 2 < Math.max(line.length, text.length)) continue
+    const similarity = countPairs(line, pairs) / Math.max(line.length - 1, text.length - 1, 1)
+    if (similarity > found.similarity) found = { similarity, first: at - longest }
   }
-  return best(scores)
+  return found.similarity > 0.5 ? found.first : undefined
+}
+
+const pairKeys = 65_536
+
+/** Which pairs of letters a text has, by a key; different pairs may share one: then a passage seems a little closer. */
+function pairsOf(text: string): Uint8Array {
+  const pairs = new Uint8Array(pairKeys)
+  for (let at = 1; at < text.length; at++) pairs[pairKey(text.charCodeAt(at - 1), text.charCodeAt(at))] = 1
+  return pairs
+}
+
+function countPairs(text: string, pairs: Uint8Array): number {
+  let count = 0
+  let before = text.charCodeAt(0)
+  for (let at = 1; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    count += pairs[pairKey(before, code)]!
+    before = code
+  }
+  return count
+}
+
+function pairKey(one: number, other: number): number {
+  return (one * 257 + other) & (pairKeys - 1)
 }
 
 function best(scores: ReadonlyMap<number, number>): number | undefined {
