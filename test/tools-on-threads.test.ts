@@ -1,82 +1,181 @@
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import type { JournalRecord } from '../src/core/records.ts'
 import { allTools } from '../src/tools/all-tools.ts'
-import { shownName } from '../src/tools/toolsets.ts'
-import { createStage, createWorkplace, ofType } from './support/workplace.ts'
+import type { Toolset } from '../src/tools/define-tool.ts'
+import { shownName, toolsets } from '../src/tools/toolsets.ts'
+import { type Step, toolSteps } from './support/tool-steps.ts'
+import { createStage, createWorkplace, ofType, type Workplace } from './support/workplace.ts'
 
-// Every tool once, as a model calls it: through a real worker thread, with a scripted model.
+// What every tool must do, as a model calls it: through a real worker thread, with a scripted model.
 
-const website = createServer((_, response) => {
-  response.setHeader('content-type', 'text/html')
-  response.end('<h1>A page</h1>')
+const manyLines = Array.from({ length: 3000 }, (_, n) => `line ${n} of a text that goes on`).join('\n')
+
+/** `/long` has many lines, `/never` does not answer. */
+const website = createServer((request, response) => {
+  if (request.url === '/never') return
+  response.setHeader('content-type', request.url === '/long' ? 'text/plain' : 'text/html')
+  response.end(request.url === '/long' ? manyLines : '<h1>A page</h1>')
 })
 let site: string
 beforeAll(async () => {
   await new Promise<void>((resolve) => website.listen(0, '127.0.0.1', resolve))
   site = `http://127.0.0.1:${(website.address() as AddressInfo).port}/`
 })
-afterAll(() => void website.close())
+afterAll(() => {
+  website.closeAllConnections()
+  website.close()
+})
 
-type Step = { tool: string; args: object; says: RegExp }
+type Call = Pick<Step, 'tool' | 'args'>
 
-/** In an order in which each finds what it needs. `says` is what the model is told. */
-const steps = (): Step[] => [
-  { tool: 'write', args: { file_path: 'a.txt', content: 'one\nneedle\n' }, says: /^Created a\.txt/ },
-  { tool: 'read', args: { file_path: 'a.txt' }, says: /\t?needle/ },
-  { tool: 'edit', args: { file_path: 'a.txt', old_string: 'one', new_string: '1' }, says: /^Edited a\.txt at line 1/ },
-  { tool: 'glob', args: { pattern: '*.txt' }, says: /^a\.txt$/ },
-  { tool: 'grep', args: { pattern: 'need.e' }, says: /^a\.txt:2: needle$/ },
-  { tool: 'bash', args: { command: 'cat a.txt; echo bad >&2' }, says: /^1\nneedle\n[\s\S]*bad/ },
-  { tool: 'webfetch', args: { url: site }, says: /^# A page$/ },
-  { tool: 'todowrite', args: { todos: [{ content: 'Test' }] }, says: /^\[ \] Test$/ },
-  { tool: 'todoread', args: {}, says: /^\[ \] Test$/ },
-  { tool: 'update_memory', args: { content: 'Use tabs.' }, says: /^Remembered in \.troupe\/memory\.md/ },
-  { tool: 'skill', args: { name: 'write-a-test' }, says: /test/i },
-  {
-    tool: 'task',
-    args: { agent: 'explorer', prompt: 'Wait.', background: true },
-    says: /^exp-1 \(explorer\) has started/,
-  },
-  { tool: 'task_send', args: { job: 'exp-1', message: 'Look again.' }, says: /exp-1/ },
-  { tool: 'task_wait', args: { jobs: ['exp-1'], timeout_ms: 50 }, says: /./ },
-  { tool: 'read_sub_agent', args: { job: 'exp-1' }, says: /Wait\./ },
-  { tool: 'task_cancel', args: { job: 'exp-1' }, says: /exp-1/ },
-]
+/** A stage on which `lead` makes these calls, the calls of one list in one message; children never end by themselves. */
+async function stageFor(workplace: Workplace, toolset: Toolset, messages: Call[][]) {
+  mkdirSync(join(workplace.dir, '.git'), { recursive: true })
+  const script = {
+    rules: [
+      { when: { agent: 'explorer' }, reply: { text: 'Late.', delayMs: 60_000 } },
+      ...messages.map((calls, n) => ({
+        when: { agent: 'lead', turn: n + 1 },
+        reply: { calls: calls.map(({ tool, args }) => ({ tool: shownName(toolset, tool), args })) },
+      })),
+      { when: {}, reply: { text: 'Done.' } },
+    ],
+  }
+  const config = { toolset, webfetch: { allowHosts: ['127.0.0.1'] } }
+  return createStage(workplace, script, { permission: 'allow', config })
+}
+
+function rootRecords({ dataDir }: Workplace): JournalRecord[] {
+  const file = readdirSync(dataDir, { recursive: true, encoding: 'utf8' }).find((path) => {
+    return path.endsWith('.jsonl') && readFileSync(join(dataDir, path), 'utf8').includes('"depth":0')
+  })
+  const lines = readFileSync(join(dataDir, file!), 'utf8').split('\n')
+  return lines.filter((line) => line !== '').map((line) => JSON.parse(line))
+}
+
+/** What the root's journal says of its calls, in call order. */
+function callsIn(workplace: Workplace) {
+  const records = rootRecords(workplace)
+  const made = records.flatMap((record) => (record.type === 'assistant.message' ? record.calls : []))
+  return made.map(({ id, tool }) => ({
+    tool,
+    started: records.some((record) => record.type === 'call.started' && record.call === id),
+    result: records.flatMap((record) =>
+      record.type === 'call.finished' && record.call === id ? [record.result] : [],
+    )[0],
+  }))
+}
+
+/** As models send it that put everything in quotes. */
+function inQuotes(args: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(args).map(([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)]),
+  )
+}
 
 describe.each(['full', 'compact'] as const)('in the toolset %s', (toolset) => {
-  test('every tool does its work on a worker thread', async () => {
+  test.each([
+    ['as declared', (args: Record<string, unknown>) => args],
+    ['that are all in quotes', inQuotes],
+  ])('every tool does its work with arguments %s, and records its start if it may act', async (_, form) => {
     const workplace = createWorkplace()
-    mkdirSync(join(workplace.dir, '.git'))
-    const played = steps()
+    const played = toolSteps(site)
     expect(played.map(({ tool }) => tool).sort()).toEqual(allTools.map(({ name }) => name).sort())
-    const script = {
-      rules: [
-        { when: { agent: 'explorer' }, reply: { text: 'Late.', delayMs: 60_000 } },
-        ...played.map(({ tool, args }, n) => ({
-          when: { agent: 'lead', turn: n + 1 },
-          reply: { text: '{{last}}', calls: [{ tool: shownName(toolset, tool), args }] },
-        })),
-        { when: {}, reply: { text: '{{last}}' } },
-      ],
-    }
-    const { play, events } = await createStage(workplace, script, {
-      permission: 'allow',
-      config: { toolset, webfetch: { allowHosts: ['127.0.0.1'] } },
-    })
-    const { text } = await play('Use them all.')
-
-    const told = ofType(events, 'message.added').filter(
-      ({ role, session, root }) => role === 'assistant' && session === root,
+    const { play, events } = await stageFor(
+      workplace,
+      toolset,
+      played.map(({ tool, args }) => [{ tool, args: form(args) }]),
     )
-    const outputs = [...told.slice(1).map((event) => event.text), text]
-    for (const [n, { tool, says }] of played.entries()) expect(outputs[n], tool).toMatch(says)
+    await play('Use them all.')
+
+    const calls = callsIn(workplace)
+    for (const [n, { tool, says }] of played.entries()) expect(calls[n]?.result?.output, tool).toMatch(says)
     const ends = ofType(events, 'tool.finished').map(({ tool, how }) => `${tool} ${how}`)
     expect(ends).toEqual(played.map(({ tool }) => `${tool} ok`))
     expect(readFileSync(join(workplace.dir, 'a.txt'), 'utf8')).toBe('1\nneedle\n')
+    const writing = allTools.filter(({ effect }) => effect === 'write').map(({ name }) => name)
+    expect(calls.filter(({ started }) => started).map(({ tool }) => tool)).toEqual(
+      played.map(({ tool }) => tool).filter((tool) => writing.includes(tool)),
+    )
   })
+
+  test('a call without what it needs is answered with the schema, and nothing happens', async () => {
+    const workplace = createWorkplace({ 'a.txt': 'one\n' })
+    const calls = toolSteps(site).flatMap(({ tool, args }) => {
+      const schema = z.toJSONSchema(allTools.find(({ name }) => name === tool)!.input, { io: 'input' })
+      return (schema.required ?? []).map((missing) => {
+        const { [missing]: _, ...rest } = args
+        return { tool, args: rest, missing }
+      })
+    })
+    expect(calls.length).toBeGreaterThan(allTools.length)
+    const { play } = await stageFor(workplace, toolset, [calls])
+    expect((await play('Try.')).jobs).toEqual([])
+    for (const [n, { tool, result, started }] of callsIn(workplace).entries()) {
+      expect({ tool, started, isError: result?.isError }).toEqual({ tool, started: false, isError: true })
+      expect(result?.output).toContain(`invalid parameters; ${shownName(toolset, tool)} was not run:`)
+      expect(result?.output).toContain(`\n- ${calls[n]!.missing}: `)
+      expect(result?.output).toContain('"properties"')
+    }
+    expect(readdirSync(workplace.dir).sort()).toEqual(['.git', 'a.txt'])
+  })
+
+  test('long output keeps to the limit and says that there is more', async () => {
+    const workplace = createWorkplace({ 'long.txt': manyLines })
+    const deep = `${'d'.repeat(200)}/${'e'.repeat(200)}`
+    for (let n = 0; n < 200; n++) workplace.write(`${deep}/${n}.md`, '')
+    const calls = [
+      { tool: 'bash', args: { command: 'seq 1 200000' } },
+      { tool: 'read', args: { file_path: 'long.txt' } },
+      { tool: 'glob', args: { pattern: '*.md' } },
+      { tool: 'grep', args: { pattern: '.' } },
+      { tool: 'webfetch', args: { url: `${site}long` } },
+    ]
+    const { play } = await stageFor(
+      workplace,
+      toolset,
+      calls.map((call) => [call]),
+    )
+    await play('Read all.')
+    for (const { tool, result } of callsIn(workplace)) {
+      expect(result?.output.length, tool).toBeLessThanOrEqual(toolsets[toolset].maxChars)
+      expect(result?.output, tool).toMatch(/truncated|call \w+ again|showing the/)
+    }
+  })
+})
+
+test.each([
+  ['bash', { command: 'echo begun; sleep 61' }, /^cancelled /],
+  ['webfetch', { url: 'SITEnever', timeout: 60 }, /^cancelled /],
+  // Answered by the record of the interruption itself.
+  ['task_wait', { timeout_ms: 60_000 }, /^turn\.interrupted$/],
+  ['task', { agent: 'explorer', prompt: 'Wait.' }, /^ok .*background/],
+])('a call of %s that takes long ends when the user stops the session', async (tool, given, ends) => {
+  const workplace = createWorkplace()
+  const args = JSON.parse(JSON.stringify(given).replace('SITE', site))
+  const child = { tool: 'task', args: { agent: 'explorer', prompt: 'Wait.', background: true } }
+  const { troupe, events } = await stageFor(workplace, 'full', [[child], [{ tool, args }]])
+  const run = troupe.run({ prompt: 'Go.', agent: 'lead' })
+  await new Promise<void>((resolve) => {
+    troupe.events.subscribe(() => {
+      const begun = ofType(events, 'tool.started').filter((event) => event.session === run.session)
+      if (begun.length === 2) setTimeout(resolve, 200)
+    })
+  })
+  // The child goes on in the background, and the run with it.
+  await run.interrupt()
+  const end = () => {
+    const result = callsIn(workplace)[1]?.result
+    return result ? `${result.how} ${result.output}` : rootRecords(workplace).at(-1)?.type
+  }
+  await expect.poll(end, { timeout: 10_000 }).toMatch(ends)
+  await run.cancel()
+  expect((await run.finished).status).toBe('interrupted')
 })
 
 test('edits of one file by agents on two threads all arrive (C13)', async () => {
