@@ -4,15 +4,18 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { appends } from './figures/appends.mjs'
+import { boardText } from './figures/board-text.mjs'
 import { fanOut } from './figures/fan-out.mjs'
 import { firstRequest } from './figures/first-request.mjs'
 import { floors } from './figures/floors.mjs'
-import { spawnLatency, turnTime } from './figures/gaps.mjs'
+import { deliveryLatency, spawnLatency, turnTime } from './figures/gaps.mjs'
 import { idleSessions } from './figures/idle-sessions.mjs'
+import { killedLoop } from './figures/killed-loop.mjs'
 import { manyChildren } from './figures/many-children.mjs'
 import { oneSlot } from './figures/one-slot.mjs'
 import { oneTurn } from './figures/one-turn.mjs'
 import { tools } from './figures/tools.mjs'
+import { twoTrees } from './figures/two-trees.mjs'
 import { formatRow, tableHead } from './support/table.mjs'
 import { packageDir } from './support/workplace.mjs'
 
@@ -21,12 +24,16 @@ const figures = {
   'one-turn': oneTurn,
   'turn-time': turnTime,
   'spawn-latency': spawnLatency,
+  'delivery-latency': deliveryLatency,
   'fan-out': fanOut,
   'many-children': manyChildren,
   'idle-sessions': idleSessions,
   'first-request': firstRequest,
   appends,
   'one-slot': oneSlot,
+  'two-trees': twoTrees,
+  'board-text': boardText,
+  'killed-loop': killedLoop,
   tools,
 }
 

@@ -39,6 +39,15 @@ export async function spawnLatency({ runs }) {
   ]
 }
 
+/** From a child's last reply to its parent's next request, the parent being idle. */
+export async function deliveryLatency({ runs }) {
+  const gaps = await gapsOf('deliver', runs)
+  return [
+    { figure: "child's answer to its idle parent's request, p50", value: p(gaps, 0.5), unit: 'ms', goal: 3 },
+    { figure: "child's answer to its idle parent's request, p99", value: p(gaps, 0.99), unit: 'ms' },
+  ]
+}
+
 /** The median over the runs of a percentile within each. */
 function p(gaps, fraction) {
   return median(gaps.map((one) => percentile(one, fraction)))

@@ -1,7 +1,7 @@
 export const readTurns = 5
 
-/** `lead` sends `children` explorers in one message, in the foreground; each makes five read turns, another file each, and answers. */
-export function fanOutScript(children) {
+/** `lead` sends `children` explorers in one message, in the foreground; each makes some read turns, another file each, and answers. */
+export function fanOutScript(children, turns = readTurns) {
   const task = (n) => ({ tool: 'task', args: { agent: 'explorer', prompt: `Read the files, explorer ${n}.` } })
   const read = (turn) => ({ tool: 'read', args: { file_path: `file-${turn}.txt` } })
   return {
@@ -10,7 +10,7 @@ export function fanOutScript(children) {
     rules: [
       { when: { agent: 'lead', turn: 1 }, reply: { calls: Array.from({ length: children }, (_, n) => task(n)) } },
       { when: { agent: 'lead' }, reply: { text: 'All are back.' } },
-      ...Array.from({ length: readTurns }, (_, n) => ({
+      ...Array.from({ length: turns }, (_, n) => ({
         when: { agent: 'explorer', turn: n + 1 },
         reply: { calls: [read(n + 1)] },
       })),
