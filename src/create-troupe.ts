@@ -1,6 +1,5 @@
 import { existsSync, realpathSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Observable } from 'rxjs'
 import type { AgentDefinition, AgentLimits, Diagnostic, SkillDefinition } from './core/agent.ts'
 import { systemClock } from './core/clock.ts'
@@ -18,7 +17,8 @@ import { spawnableFor } from './definitions/spawnable.ts'
 import type { JobRow } from './jobboard/create-board.ts'
 import { loadDefinitions } from './load-definitions.ts'
 import { loadSettings, type RuntimePlace } from './load-settings.ts'
-import { type ChosenModel, chooseModel } from './models/choose-model.ts'
+import { createModelCache, modelQuestion } from './model-cache.ts'
+import { chooseModel } from './models/choose-model.ts'
 import { prepareSandbox } from './prepare-sandbox.ts'
 import { createStore } from './store/create-store.ts'
 import { dataDir as defaultDataDir } from './store/data-dir.ts'
@@ -121,7 +121,7 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
   const store = createStore({ dataDir, clock: systemClock, onDamage: (damage) => report(damage) })
   const agents = new Map<string, AgentDefinition>()
   const skills: SkillDefinition[] = []
-  const models = modelCache(config, env)
+  const models = createModelCache(config, env)
   let modelOverride: string | undefined
   const answers = createStoredAnswers(dataDir, worktree)
   const supervisor = createSupervisor({
@@ -263,29 +263,4 @@ function workspaceDir(dir = process.cwd()): string {
     throw new RuntimeError('bad-usage', `There is no folder ${path}. Give an existing one with --dir.`)
   }
   return realpathSync(path)
-}
-
-function modelQuestion(ref: string | undefined, { servers }: Config, env: NodeJS.ProcessEnv) {
-  return { ...(ref !== undefined && { ref }), servers, env, rehearsalPath: packageFile('examples/rehearsal.yaml') }
-}
-
-/** A file of the package, from `src/` as well as from the bundle in `dist/`: both lie one level below it. */
-function packageFile(path: string): string {
-  return fileURLToPath(new URL(`../${path}`, import.meta.url))
-}
-
-/** Each model is looked up once. A failed look-up is not kept: the server may come back. */
-function modelCache(config: Config, env: NodeJS.ProcessEnv) {
-  const known = new Map<string, Promise<ChosenModel>>()
-  return {
-    add: (chosen: ChosenModel) => void known.set(chosen.spec.profile.ref, Promise.resolve(chosen)),
-    find(ref: string): Promise<ChosenModel> {
-      const found = known.get(ref)
-      if (found) return found
-      const looked = chooseModel(modelQuestion(ref, config, env))
-      known.set(ref, looked)
-      looked.catch(() => known.delete(ref))
-      return looked
-    },
-  }
 }

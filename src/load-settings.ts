@@ -4,6 +4,7 @@ import { RuntimeError } from './core/errors.ts'
 import type { Rule } from './core/permission.ts'
 import type { RunSettings } from './core/settings.ts'
 import type { TroupeOptions } from './create-troupe.ts'
+import { parseConfig } from './definitions/config-file.ts'
 import { lintRules } from './definitions/lint-rules.ts'
 import { loadConfig, rulesOf } from './definitions/load-config.ts'
 import { userConfigDir } from './definitions/paths.ts'
@@ -37,8 +38,9 @@ export async function loadSettings({ options, env, dir, dataDir, worktree }: Run
   const trusted = options.trust === true || trust.trusted
   const loaded = await loadConfig({ worktree, userConfigDir: userConfigDir(env), trusted })
   const rules = loaded.rules.map(withCanonicalKey)
-  const given = rulesOf(options.config?.permission ?? {}, 'user').map(withCanonicalKey)
-  const config = { ...loaded.config, ...options.config } satisfies Config
+  const config = parseConfig(options.config ?? {}, loaded.config)
+  const inCode = options.config?.permission === undefined ? {} : config.permission
+  const given = rulesOf(inCode, 'user').map(withCanonicalKey)
   return {
     config,
     settings: settingsOf(options, { config, rules: [...rules, ...given], trusted }),

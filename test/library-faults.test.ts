@@ -78,3 +78,63 @@ test('closing in the middle of a run, twice, ends quietly, and what was open goe
   expect(finished).toMatchObject({ status: 'done', text: 'exp-1: R' })
   await checkInvariants({ dataDir: workplace.dataDir, root: session, pids: [process.pid], jobs: finished.jobs })
 })
+
+describe('what is said to a run that is over', () => {
+  const rules = [
+    { when: { text: 'more' }, reply: { text: 'heard more' } },
+    { when: {}, reply: { text: 'hello' } },
+  ]
+
+  test('is refused with the way to go on, and wakes nobody', async () => {
+    const { troupe, events } = await createStage(createWorkplace(), { rules })
+    const run = troupe.run({ prompt: 'go' })
+    await run.finished
+    const told = events.length
+    const over = expect.objectContaining({
+      code: 'run-over',
+      message: expect.stringContaining(`troupe.run({ session: '${run.session}'`),
+    })
+    expect(() => run.send('more')).toThrow(over)
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(events).toHaveLength(told)
+    const next = troupe.run({ prompt: 'more', session: run.session })
+    expect(() => run.send('more')).toThrow(over)
+    expect(await next.finished).toMatchObject({ status: 'done', text: 'heard more' })
+  })
+
+  test('is refused from the moment that it was cancelled, and once the runtime is closed', async () => {
+    const { troupe } = await createStage(createWorkplace(), {
+      rules: [{ when: {}, reply: { text: 'x', delayMs: 60_000 } }],
+    })
+    const run = troupe.run({ prompt: 'go' })
+    await run.cancel()
+    expect(() => run.send('more')).toThrow(expect.objectContaining({ code: 'run-over' }))
+    expect((await run.finished).status).toBe('interrupted')
+    const other = troupe.run({ prompt: 'go' })
+    await troupe.close()
+    expect(() => other.send('more')).toThrow(expect.objectContaining({ code: 'run-over' }))
+  })
+})
+
+describe('a configuration given in code', () => {
+  const open = (config: object) => createStage(createWorkplace(), { rules: [] }, { config })
+
+  test.each([
+    [{ workers: 0 }, /^The configuration given in code: "workers": /],
+    [{ limits: { maxTurns: '3' } }, /"limits.maxTurns": /],
+    [{ limits: { maxturns: 3 } }, /"limits.maxturns" is no setting. Known: .*maxTurns/],
+    [{ toolset: 'tiny' }, /"toolset": /],
+    [{ nosuch: true }, /"nosuch" is no setting. Known: /],
+    [{ servers: { ollama: { slots: 0 } } }, /"servers.ollama.slots": /],
+    [{ permission: { bash: { 'ls *': 'perhaps' } } }, /"permission.bash.*": /],
+  ])('that says %j is refused by field', async (config, message) => {
+    await expect(open(config)).rejects.toMatchObject({ code: 'bad-config', message: expect.stringMatching(message) })
+  })
+
+  test('leaves what it does not name, and what is undefined, to the files', async () => {
+    const workplace = createWorkplace()
+    workplace.write('troupe.yaml', 'maxDepth: 2\ndenyAtDepth: [webfetch]\n')
+    const { troupe } = await createStage(workplace, { rules: [] }, { trust: true, config: { maxDepth: undefined } })
+    expect(troupe.tools('general', 1).map(({ name }) => name)).not.toContain('webfetch')
+  })
+})

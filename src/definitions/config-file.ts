@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { type Document, isMap, isNode, isScalar } from 'yaml'
 import type { z } from 'zod'
-import { configSchema } from '../core/config.ts'
+import { type Config, configSchema } from '../core/config.ts'
 import { RuntimeError } from '../core/errors.ts'
 import type { Action, Place } from '../core/permission.ts'
 import { maxAliasCount, parseStrictYaml } from './strict-yaml.ts'
@@ -73,14 +73,31 @@ function toValue(document: Document, path: string): unknown {
   }
 }
 
+/**
+ * A configuration given in code: `given` over what files say, key by key, with defaults for the rest. Throws `bad-config`
+ * with field and reason.
+ */
+export function parseConfig(given: Partial<Config>, files: Config): Config {
+  const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  const parsed = configSchema.safeParse({ ...files, ...present })
+  if (parsed.success) return parsed.data
+  const { reason } = explainIssue(parsed.error.issues[0]!)
+  throw new RuntimeError('bad-config', `The configuration given in code: ${reason}`)
+}
+
 function issueError(path: string, outer: z.core.$ZodIssue, lineOf: (keys: PropertyKey[]) => number): RuntimeError {
+  const { at, reason } = explainIssue(outer)
+  return badConfig(path, lineOf(at), reason)
+}
+
+function explainIssue(outer: z.core.$ZodIssue): { at: PropertyKey[]; reason: string } {
   const issue = deepest(outer)
   if (issue.code === 'unrecognized_keys') {
     const at = [...issue.path, issue.keys[0]!]
-    return badConfig(path, lineOf(at), `"${at.join('.')}" is no setting. ${knownAt(issue.path)}`)
+    return { at, reason: `"${at.join('.')}" is no setting. ${knownAt(issue.path)}` }
   }
   const field = issue.path.join('.')
-  return badConfig(path, lineOf(issue.path), `${field ? `"${field}": ` : ''}${issue.message}.`)
+  return { at: issue.path, reason: `${field ? `"${field}": ` : ''}${issue.message}.` }
 }
 
 /** Of several forms that a value may have, the one that fits farthest says best what is wrong. */

@@ -181,3 +181,36 @@ test.each([
 ])('OLLAMA_HOST %s means %s', (value, address) => {
   expect(parseServerAddress(value)).toBe(address)
 })
+
+test.each([
+  'ftp://x',
+  'ws://example.com:1',
+  'http:/example.com',
+  'http:example.com',
+  'http://',
+  'https:///',
+  'http://http://example.com',
+  'http//example.com',
+  '//example.com',
+  '/example.com',
+  'example.com//x',
+  'example.com?x',
+  'http://example.com#x',
+  'two words',
+  'http://two words:1',
+  'a,b',
+  '[::1',
+  '[nonsense]:1',
+  'C:\\models',
+  '999.1.1.1',
+])('OLLAMA_HOST %s is no address', async (value) => {
+  expect(() => parseServerAddress(value)).toThrow(
+    /^".*" is no address of a server. Use host:port or http:\/\/host:port.$/,
+  )
+  const question = { servers: {}, env: { OLLAMA_HOST: value }, rehearsalPath: 'examples/rehearsal.yaml' }
+  await expect(chooseModel(question)).rejects.toMatchObject({ code: 'bad-server-address' })
+})
+
+test('a password does not show in the complaint about an address', () => {
+  expect(() => parseServerAddress('ftp://me:secret@x')).toThrow(/^"ftp:\/\/x" is no address/)
+})

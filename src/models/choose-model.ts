@@ -27,7 +27,7 @@ const defaultSilenceMs = 600_000
 
 /**
  * Finds the model to run. Throws `bad-model`, `bad-script`, `model-not-found` or `model-unreachable` for one that was
- * asked for; with no wish it never fails: the rehearsal script is always there.
+ * asked for, and `bad-server-address`; with no wish it fails by nothing else: the rehearsal script is always there.
  */
 export async function chooseModel(question: ModelQuestion): Promise<ChosenModel> {
   const { ref } = question
@@ -99,8 +99,8 @@ function choose(server: Server, name: string, details: ModelDetails): ChosenMode
 
 async function chooseAny(question: ModelQuestion): Promise<ChosenModel> {
   let why: string
+  const server = findServer('ollama', question)
   try {
-    const server = findServer('ollama', question)
     const found = await firstUsable(server)
     if (found) return choose(server, found.name, found.details)
     why = `No installed model at ${shownAddress(server.url)} can call tools on this machine. Install one: ollama pull qwen3:8b`

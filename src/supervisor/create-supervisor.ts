@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path'
 import type { Subject } from 'rxjs'
-import { toErrorData } from '../core/errors.ts'
+import { RuntimeError, toErrorData } from '../core/errors.ts'
 import type { EventBody, PermissionAsk, RuntimeEvent } from '../core/events.ts'
 import type { AskId, SessionId } from '../core/ids.ts'
 import type { LiveBatch } from '../core/messages.ts'
@@ -35,7 +35,7 @@ export type Run = {
   readonly session: SessionId
   /** Resolves with the run's last event; never rejects. */
   readonly finished: Promise<RunFinished>
-  /** Says something to the root: placed at its next boundary. */
+  /** Says something to the root: placed at its next boundary. Throws `run-over` once the run has ended. */
   send(text: string): void
   /** Stops the root's present turn; jobs in the background go on. */
   interrupt(): Promise<void>
@@ -83,7 +83,11 @@ export function createSupervisor(options: SupervisorOptions): Supervisor {
     return {
       session,
       finished,
-      send: (text) => (ready ? void ready.then(() => kernel.say(entry, text)) : kernel.say(entry, text)),
+      send(text) {
+        if (isOver || kernel.closing || !kernel.runs.goesOn(session)) throw runOver(session)
+        if (ready) void ready.then(() => kernel.say(entry, text))
+        else kernel.say(entry, text)
+      },
       async interrupt() {
         if (ready) await ready
         if (isOver) return
@@ -186,6 +190,13 @@ function noteDoing({ board }: Kernel, entry: SessionEntry, event: EventBody): vo
 function begin(kernel: Kernel, entry: SessionEntry): void {
   if (entry.waiting.size > 0) kernel.placement.wake(entry)
   else kernel.finishing.settle(entry)
+}
+
+function runOver(session: SessionId): RuntimeError {
+  return new RuntimeError(
+    'run-over',
+    `The run of ${session} is over. Continue it: troupe.run({ session: '${session}', prompt })`,
+  )
 }
 
 /** Commands of a program that died must be gone before their calls are answered by looking again. */

@@ -12,6 +12,8 @@ export type Runs = {
   /** Registers a run of a root; resolves with its last event. */
   begin(root: SessionId): Promise<RunFinished>
   has(root: SessionId): boolean
+  /** The root's run goes on: what is said to it now is heard in it. */
+  goesOn(root: SessionId): boolean
   /** Ends the root's run, if there is one, once everything it wrote is on the disk. `error`: what the journal does not say. */
   finish(entry: SessionEntry, status: RunStatus, error?: ErrorData): void
   /** What the run will end as, whatever the root's own end says: somebody stopped it. */
@@ -19,16 +21,19 @@ export type Runs = {
 }
 
 export function createRuns(kernel: Kernel): Runs {
-  const open = new Map<SessionId, { resolve: (event: RunFinished) => void; marked?: RunStatus; finishing: boolean }>()
+  const open = new Map<
+    SessionId,
+    { resolve: (event: RunFinished) => void; marked?: RunStatus; finishing?: RunStatus }
+  >()
 
   async function close(entry: SessionEntry, status: RunStatus, failure?: ErrorData): Promise<void> {
     const { root } = entry.seed
     const run = open.get(root)
     if (!run || run.finishing) return
-    run.finishing = true
+    run.finishing = status
     const error = (await syncTree(entry)) ?? failure
     if (status === 'done' && entry.waiting.size > 0) {
-      run.finishing = false
+      run.finishing = undefined
       return kernel.placement.wake(entry)
     }
     open.delete(root)
@@ -67,9 +72,13 @@ export function createRuns(kernel: Kernel): Runs {
 
   return {
     begin(root) {
-      return new Promise((resolve) => open.set(root, { resolve, finishing: false }))
+      return new Promise((resolve) => open.set(root, { resolve }))
     },
     has: (root) => open.has(root),
+    goesOn(root) {
+      const run = open.get(root)
+      return run !== undefined && (run.finishing ?? 'done') === 'done'
+    },
     finish: (entry, status, error) => void close(entry, status, error),
     mark(root, status) {
       const run = open.get(root)

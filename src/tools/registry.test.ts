@@ -63,7 +63,10 @@ describe('the tools of a session', () => {
   })
 
   test('leave out what has nothing to work on', () => {
-    expect(registry({ spawnable: [] }).names()).not.toContain('task')
+    const ofJobs = ' task task_send task_wait task_cancel read_sub_agent'
+    expect(registry({ spawnable: [] }).names().join(' ')).toBe(everything.replace(ofJobs, ''))
+    const withJobs = registry({ spawnable: [], hasJobs: true })
+    expect(withJobs.names().join(' ')).toBe(everything.replace(' task ', ' '))
     expect(registry({ skills: [] }).names()).not.toContain('skill')
   })
 

@@ -31,6 +31,8 @@ export type RegistryRequest = {
   settings: Pick<RunSettings, 'maxDepth' | 'denyAtDepth' | 'rules'>
   toolset: Toolset
   spawnable: readonly AgentSummary[]
+  /** The session has sub-agents already, whatever it may spawn now. */
+  hasJobs?: boolean
   /** Missing: unknown, so `skill` stays. */
   skills?: readonly SkillDefinition[]
   /** Missing: all built-in tools. */
@@ -56,11 +58,16 @@ export function createRegistry(request: RegistryRequest): ToolRegistry {
   }
 }
 
-function isOffered(name: string, { agent, depth, settings, spawnable, skills }: RegistryRequest): boolean {
+/** Of no use to a session without sub-agents. */
+const forJobs = new Set(['task_send', 'task_wait', 'task_cancel', 'read_sub_agent'])
+
+function isOffered(name: string, request: RegistryRequest): boolean {
+  const { agent, depth, settings, spawnable, hasJobs, skills } = request
   if (!allowedBySwitches(name, agent)) return false
   const denied = [...deniedAtDepth(settings, depth), ...(depth > 0 ? (agent.denyAtDepth ?? []) : [])]
   if (denied.some((pattern) => covers(pattern, name))) return false
   if (name === 'task' && spawnable.length === 0) return false
+  if (forJobs.has(name) && spawnable.length === 0 && !hasJobs) return false
   if (name === 'skill' && skills?.length === 0) return false
   return !deniedOutright(name, [...settings.rules, ...agent.permission])
 }

@@ -55,12 +55,20 @@ export async function runActivation(task: ActivationTask, link: ActivationLink):
 }
 
 async function openActivation(task: ActivationTask, link: ActivationLink): Promise<Activation> {
-  const { state, settings, session, epoch } = task
+  const { state, settings, session, epoch, spawnable, skills } = task
   const seed = state.seed
   if (!seed) throw new Error(`session ${session} has no first record`)
   const { agent, depth } = seed
   const toolset = chooseToolset(agent.toolset, settings.toolset, task.model.profile.parameters)
-  const registry = createRegistry({ agent, depth, settings, toolset, spawnable: task.spawnable, skills: task.skills })
+  const registry = createRegistry({
+    agent,
+    depth,
+    settings,
+    toolset,
+    spawnable,
+    skills,
+    hasJobs: state.jobs.length > 0,
+  })
   const fence = { session, epoch }
   const absorb = ({ records }: Pick<Appended, 'records'>) => {
     for (const record of records) applyRecord(state, record)

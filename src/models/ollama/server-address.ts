@@ -6,16 +6,19 @@ const defaultAddress = 'http://127.0.0.1:11434'
 
 /**
  * The address that OLLAMA_HOST means, read as Ollama reads it: `host`, `host:port`, `:port`, `http://host`, IPv6 with or
- * without brackets, quotes around it. An address to listen on (0.0.0.0, ::) means this machine. No slash at the end.
+ * without brackets, quotes around it. An address to listen on (0.0.0.0, ::) means this machine. No slash at the end. Throws
+ * `bad-server-address` for what is none.
  */
 export function parseServerAddress(value: string | undefined): string {
   const text = (value ?? '').trim().replace(/^["']+|["']+$/g, '')
   if (text === '') return defaultAddress
+  if (isOtherForm(text)) throw badAddress(text)
   const [, scheme = 'http', rest = ''] = /^(?:(https?):\/\/)?(.*)$/i.exec(text) ?? []
   const hasScheme = rest.length < text.length
   const defaultPort = hasScheme ? (scheme.toLowerCase() === 'https' ? '443' : '80') : '11434'
   const [authority = '', ...path] = rest.split('/')
   const { login, host, port } = splitAuthority(authority)
+  if (!isHost(host)) throw badAddress(text)
   const tail = path.join('/').replace(/\/+$/, '')
   return checked(`${scheme.toLowerCase()}://${login}${host}:${port ?? defaultPort}${tail && `/${tail}`}`, text)
 }
@@ -50,10 +53,25 @@ function local(host: string): string {
   return host === '[::]' ? '[::1]' : host
 }
 
+/** Another scheme, half of one, an empty part of the path, or what belongs to no address: `ftp://x`, `http:/x`, `//x`, `x?y`. */
+function isOtherForm(text: string): boolean {
+  const rest = text.replace(/^https?:\/\//i, '')
+  if (/^https?:/i.test(rest) && !/^https?:\d+(\/|$)/i.test(rest)) return true
+  return /^\/*$/.test(rest) || /:\/\/|^\/|\/\/|[?#\\\s]/.test(rest.replace(/\/+$/, ''))
+}
+
+function isHost(host: string): boolean {
+  return /^\[[\da-f:.]+\]$/i.test(host) || /^[\p{L}\p{N}._-]+$/u.test(host)
+}
+
 function checked(url: string, given: string): string {
   if (URL.canParse(url)) return url
-  throw new RuntimeError(
+  throw badAddress(given)
+}
+
+function badAddress(given: string): RuntimeError {
+  return new RuntimeError(
     'bad-server-address',
-    `"${given}" is no address of a server. Use host:port or http://host:port.`,
+    `"${given.replace(/^(.*?\/\/)?[^/]*@/, '$1')}" is no address of a server. Use host:port or http://host:port.`,
   )
 }
