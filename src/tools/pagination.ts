@@ -1,4 +1,4 @@
-import { clampLine } from './text.ts'
+import { clampLine, count } from './text.ts'
 
 /** Lines of a text from line `from` (1 is the first). `total` counts all of them, or those seen so far when not `exact`. */
 export type LineWindow = { from: number; lines: string[]; total: number; exact: boolean }
@@ -60,8 +60,8 @@ export function pageOf({ window, label, tool, maxChars, numbered }: PageRequest)
 }
 
 /** What to say when `offset` lies behind the last line: how long the text really is. */
-export function pastEnd(label: string, total: number, offset: number): string {
-  return `${label} has ${total} ${total === 1 ? 'line' : 'lines'}; offset ${offset} is past its end.`
+export function pastEnd(label: string, total: number, offset: number, [one, many] = ['line', 'lines']): string {
+  return `${label} has ${count(total, one!, many)}; offset ${offset} is past its end.`
 }
 
 type Notice = { from: number; to: number; total: number; exact: boolean; label: string; tool: string }

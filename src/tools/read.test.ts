@@ -111,6 +111,13 @@ describe('read', () => {
     expect((await read('src')).output).toBe('src is a folder with 3 entries:\n.env\nb.ts\ndeep/')
   })
 
+  test('lists odd names on one line each, and says where a listing ends', async () => {
+    await world.write('d/new\nline', '')
+    await world.write('d/\u001b[31mred', '')
+    expect((await read('d')).output).toBe('d is a folder with 2 entries:\n"\\u001b[31mred"\n"new\\nline"')
+    expect((await read('d', { offset: 3 })).output).toBe('d has 2 entries; offset 3 is past its end.')
+  })
+
   test('offers near names for a file that is not there', async () => {
     await world.write('src/index.ts', '')
     await world.write('src/other.md', '')

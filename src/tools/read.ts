@@ -5,7 +5,7 @@ import { defineTool, type ToolContext, type ToolOutput } from './define-tool.ts'
 import { imageOutput } from './image-output.ts'
 import { defaultPageLines, type LineWindow, pageOf, pastEnd, windowOf } from './pagination.ts'
 import { fileHead, streamWindow } from './stream-window.ts'
-import { count } from './text.ts'
+import { count, oneLinePath } from './text.ts'
 import { binaryKind, utf8Of } from './text-files.ts'
 import { toolsets } from './toolsets.ts'
 import type { ResolvedPath } from './workspace.ts'
@@ -42,11 +42,12 @@ export function readRequest(file: ResolvedPath): PermissionRequest {
 type Wanted = { file: ResolvedPath; stat: FileStat; offset: number; limit: number }
 
 function listing({ file, offset, limit }: Wanted, context: ToolContext): ToolOutput {
-  const names = listFolder(file.path)
+  const names = listFolder(file.path)?.map(oneLinePath)
   if (!names) throw new RuntimeError('not-accessible', `The system does not let this user list ${file.relative}.`)
   const title = `${file.relative}/`
   if (names.length === 0) return { title, output: `${file.relative} is an empty folder.` }
-  if (offset > names.length) return { title, output: pastEnd(file.relative, names.length, offset) }
+  if (offset > names.length)
+    return { title, output: pastEnd(file.relative, names.length, offset, ['entry', 'entries']) }
   const lines = names.slice(offset - 1, offset - 1 + limit)
   const page = paged({ from: offset, lines, total: names.length, exact: true }, file, context, false)
   return {

@@ -1,4 +1,4 @@
-const repairable = ['content', 'old_string', 'new_string', 'command']
+const repairable = ['content', 'old_string', 'new_string', 'command', 'prompt', 'message']
 
 /**
  * Small models escape line breaks twice. A text argument without a real line break but with a literal `\n` outside of

@@ -28,6 +28,11 @@ export function cutAround(line: string, start: number, end: number, length: numb
   return `${from > 0 ? '...' : ''}${part}${from + part.length < line.length ? '...' : ''}`
 }
 
+/** A path on one line: one that could be taken for two, or that would move a cursor, as a JSON string. */
+export function oneLinePath(path: string): string {
+  return /[\x00-\x1f\x7f]/.test(path) ? JSON.stringify(path) : path
+}
+
 /** `1 match`, `2 matches`. */
 export function count(n: number, one: string, many = `${one}s`): string {
   return `${n} ${n === 1 ? one : many}`

@@ -1,5 +1,6 @@
 import { basename, dirname, join } from 'node:path'
 import type { ToolContext } from '../define-tool.ts'
+import { oneLinePath } from '../text.ts'
 import type { ResolvedPath } from '../workspace.ts'
 import type { SearchPlace } from './search-engine.ts'
 
@@ -26,6 +27,5 @@ export function shownPath({
   below: string
   context: ToolContext
 }): string {
-  const path = context.workspace.resolve(join(place.folder, below)).relative
-  return /[\x00-\x1f]/.test(path) ? JSON.stringify(path) : path
+  return oneLinePath(context.workspace.resolve(join(place.folder, below)).relative)
 }
