@@ -17,6 +17,7 @@ import { RuntimeError } from '../core/errors.ts'
 import type { PermissionRequest } from '../core/permission.ts'
 import type { Prepared, ToolContext, ToolOutput } from './define-tool.ts'
 import { headOf } from './text.ts'
+import { isUtf16, utf8Of } from './text-files.ts'
 import { type FileDiff, unifiedDiff } from './unified-diff.ts'
 import type { ResolvedPath } from './workspace.ts'
 import {
@@ -131,7 +132,8 @@ function assertApproved(file: ResolvedPath, before: LoadedFile | undefined, basi
 }
 
 function diffOf(file: ResolvedPath, before: LoadedFile | undefined, after: Buffer): FileDiff {
-  return unifiedDiff(file.relative, before?.bytes ?? Buffer.alloc(0), after)
+  const [old, now] = [before?.bytes ?? Buffer.alloc(0), after].map((bytes) => (isUtf16(bytes) ? utf8Of(bytes) : bytes))
+  return unifiedDiff(file.relative, old!, now!)
 }
 
 function capped(diff: string, maxChars: number): string {

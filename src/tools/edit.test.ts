@@ -121,6 +121,26 @@ describe('edit', () => {
     expect(await world.bytes('latin.txt')).toEqual(Buffer.from([0x6e, 0x3d, 0x32, 0x0a, 0xff, 0x0a]))
   })
 
+  test.each(['utf16le', 'utf16be'])('takes %s for what it is, and keeps it', async (coding) => {
+    const bytes = (text: string) => {
+      const little = Buffer.from(`\uFEFF${text}`, 'utf16le')
+      return coding === 'utf16le' ? little : little.swap16()
+    }
+    await world.write('wide.txt', bytes('one\r\n  zwei ü\r\n'))
+    const args = { file_path: 'wide.txt', old_string: 'one\nzwei ü', new_string: 'one\nzwei ö\ndrei' }
+    const result = await world.result('edit', args)
+    expect(await world.bytes('wide.txt')).toEqual(bytes('one\r\n  zwei ö\r\n  drei\r\n'))
+    expect(result.metadata?.diff).toContain('+  zwei ö')
+    const miss = await world.result('edit', { file_path: 'wide.txt', old_string: 'zwei äö und drei', new_string: 'x' })
+    expect(miss).toMatchObject({ isError: true })
+  })
+
+  test('says so where only line breaks would differ, which are the file’s own', async () => {
+    await world.write('a.txt', 'a\r\nb\r\n')
+    const result = await world.result('edit', { file_path: 'a.txt', old_string: 'a\r\nb', new_string: 'a\nb' })
+    expect(result).toMatchObject({ isError: true, metadata: { code: 'no-change' } })
+  })
+
   test('never normalises a decomposed file', async () => {
     await world.write('nfd.txt', 'cafe\u0301 = 1\nrest e\u0301\n')
     expect((await edit('nfd.txt', 'caf\u00e9 = 1', 'caf\u00e9 = 2')).isError).toBe(true)

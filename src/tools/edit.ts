@@ -9,6 +9,7 @@ import { type NotReplaced, replaceText } from './edit/replace-text.ts'
 import { explained } from './explained.ts'
 import { count } from './text.ts'
 import { codingOf } from './text-coding.ts'
+import { utf8Of } from './text-files.ts'
 import { toolsets } from './toolsets.ts'
 import type { ResolvedPath } from './workspace.ts'
 import type { LoadedFile } from './workspace-files.ts'
@@ -77,10 +78,17 @@ function replacement(
   })
   if ('problem' in replaced) throw refusal(replaced, { input, before, file, content, context })
   const { text, strategy, spans } = replaced
+  if (text === content) throw noChange(file)
   const where =
     spans.length === 1 ? `at line ${lineAt(content, spans[0]!.start)}` : `in ${count(spans.length, 'place')}`
   const loosely = strategy === 'Simple' ? '' : `, where the text was found but for its ${looseness[strategy]}`
   return { after: coding.encode(text), summary: `Edited ${file.relative} ${where}${loosely}.`, metadata: { strategy } }
+}
+
+/** Line breaks and indentation are the file's own: a change of these alone is none. */
+function noChange(file: ResolvedPath): RuntimeError {
+  const message = `${file.relative} says that already: with its own line breaks and indentation new_string is what stands there. Nothing was changed.`
+  return new RuntimeError('no-change', message)
 }
 
 const looseness: Readonly<Record<Exclude<Strategy, 'Simple'>, string>> = {
@@ -101,7 +109,7 @@ function refusal(problem: NotReplaced, { input, before, file, content, context }
     case 'not-found':
       return new RuntimeError(
         code,
-        explainMiss(label, before.bytes.toString('utf8'), input.old_string, context.nameOf('read')),
+        explainMiss(label, utf8Of(before.bytes)?.toString('utf8') ?? content, input.old_string, context.nameOf('read')),
       )
     case 'multiple':
       return new RuntimeError(code, explainSeveral(label, content, problem.spans))

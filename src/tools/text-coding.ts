@@ -29,8 +29,24 @@ const bytewise: TextCoding = {
   ofText: (text) => Buffer.from(text, 'utf8').toString('latin1'),
 }
 
-/** UTF-8, with a byte order mark kept out of the text, or bytes as they are. */
+/** `utf16le` without its mark; lone surrogates come through whole. */
+const utf16le: TextCoding = {
+  decode: (bytes) => bytes.toString('utf16le', 2),
+  encode: (text) => Buffer.from(mark + text, 'utf16le'),
+  ofText: markedUtf8.ofText,
+}
+
+const utf16be: TextCoding = {
+  decode: (bytes) => utf16le.decode(Buffer.from(bytes).swap16()),
+  encode: (text) => utf16le.encode(text).swap16(),
+  ofText: markedUtf8.ofText,
+}
+
+/** UTF-8 or UTF-16, with a byte order mark kept out of the text, or bytes as they are. */
 export function codingOf(bytes: Buffer): TextCoding {
+  const isEven = bytes.length % 2 === 0
+  if (isEven && bytes[0] === 0xff && bytes[1] === 0xfe) return utf16le
+  if (isEven && bytes[0] === 0xfe && bytes[1] === 0xff) return utf16be
   if (!isUtf8(bytes)) return bytewise
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? markedUtf8 : utf8
 }

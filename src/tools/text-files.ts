@@ -8,6 +8,11 @@ export function utf8Of(bytes: Buffer): Buffer | undefined {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes
 }
 
+/** Whether a byte order mark says so. */
+export function isUtf16(bytes: Buffer): boolean {
+  return (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)
+}
+
 /** By a sample: a NUL, or many control characters. Bytes that are no UTF-8 alone prove nothing: Latin-1 is text too. */
 export function isBinary(bytes: Buffer): boolean {
   const sample = bytes.subarray(0, sampleBytes)

@@ -27,7 +27,8 @@ never changes what is allowed.
 A tool that may act on the world (*writes*) runs after the one before it, in the order of the calls, and is never run a second
 time after a crash. The others run side by side. Every call goes through the [permissions](agents.md#permission-keys).
 
-Paths are relative to the workspace. Searches take in what git does not ignore, hidden files too; they run on ripgrep where it has
+Paths are relative to the workspace. Searches take in what git does not ignore (by the repository's own rules, not by the
+user's global ones: everybody's agents see the same), hidden files too; they run on ripgrep where it has
 a binary for the machine. \`grep\` shows nothing of files that may not be read, \`glob\` shows their names. \`webfetch\` contacts nothing in
 private networks but the hosts in \`webfetch.allowHosts\` of your own configuration ([cli.md](cli.md#configuration)).
 It uses the proxy of your environment (\`HTTPS_PROXY\`, \`HTTP_PROXY\`, \`ALL_PROXY\`, \`NO_PROXY\`; http and https ones), and judges

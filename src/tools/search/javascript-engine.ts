@@ -1,6 +1,6 @@
 import { closeSync, openSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { utf8Of } from '../text-files.ts'
+import { isUtf16, utf8Of } from '../text-files.ts'
 import { openFlags, platformError } from '../workspace-files.ts'
 import { createPace } from './pace.ts'
 import type { FileMatches, GrepRequest, GrepResult, SearchEngine, SearchPlace } from './search-engine.ts'
@@ -127,8 +127,7 @@ function readFileNow(path: string): Buffer {
 
 /** Here, as in ripgrep, a NUL anywhere makes a file binary, and nothing else does. */
 function textOf(bytes: Buffer): Buffer | undefined {
-  const isWide = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff)
-  if (isWide) return utf8Of(bytes)
+  if (isUtf16(bytes)) return utf8Of(bytes)
   if (bytes.includes(0)) return undefined
   const isMarked = bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
   return isMarked ? bytes.subarray(3) : bytes
