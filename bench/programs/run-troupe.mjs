@@ -1,10 +1,10 @@
-// One run through the library, as a user's own program would do it: `run-troupe.mjs MODEL DIR [SLOTS]`. Prints as JSON how long
+// One run through the library, as a user's own program would do it: `run-troupe.mjs MODEL DIR [SLOTS [MAX_CHILDREN]]`. Prints as JSON how long
 // the run itself took, without the start of the program.
 import { createTroupe } from '../../dist/index.js'
 
-const [, , model, dir, slots = '64'] = process.argv
+const [, , model, dir, slots = '64', maxChildren] = process.argv
 const config = {
-  limits: { maxTurns: 100_000 },
+  limits: { maxTurns: 100_000, ...(maxChildren && { maxChildren: Number(maxChildren) }) },
   servers: { ollama: { slots: Number(slots), contextTokens: 1_000_000 } },
 }
 const troupe = await createTroupe({ model, dir, config, permission: 'deny' })

@@ -61,6 +61,9 @@ export type ActivationEnd =
 /** Every call of a worker names its session and epoch; an old epoch is refused with the code `fenced`. */
 export type Fence = { session: SessionId; epoch: number }
 
+/** The content that a file has now, by an absolute path. */
+export type FoundFile = { path: string; hash: string }
+
 export type AppendRequest = Fence & {
   /** Highest seq that the worker has folded. */
   lastSeq: number
@@ -73,6 +76,8 @@ export type AppendRequest = Fence & {
   slot?: ModelSlot
   /** Gives back the slot of this model server. */
   release?: string
+  /** Files in the session's context that are not as it knows them. */
+  found?: FoundFile[]
   /** Characters of sub-agents' results that the turn which this opens may place; missing: any number. */
   resultRoom?: number
   /** Characters of results that any of the session's turns may place. */

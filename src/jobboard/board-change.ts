@@ -21,7 +21,7 @@ export type JobEnd = { state: EndState; text: string; usage: Usage; turns: numbe
 export type Stamp = { at: number; seq: number; n: number }
 
 /**
- * What changes the board. All but `job.changed`, `notices.taken` and the two `forgotten` come from journals. Changes of
+ * What changes the board. All but `job.changed`, `file.found`, `notices.taken` and the two `forgotten` come from journals. Changes of
  * one session count in their order; those of different sessions may come in any order and give the same board.
  */
 export type BoardChange =
@@ -62,6 +62,8 @@ export type BoardChange =
     }
   | { type: 'result.undeliverable'; job: JobId; root: SessionId; generation: number; end: JobEnd }
   | { type: 'file.touched'; session: SessionId; root: SessionId; touch: FileTouch; stamp: Stamp }
+  /** Live only: a session found that a file which it knows is another. It does not know the new content. */
+  | { type: 'file.found'; session: SessionId; root: SessionId; path: string; hash: string; stamp: Stamp }
   /** The session was told that these files have changed. */
   | { type: 'notices.taken'; session: SessionId; paths: string[] }
   | { type: 'session.forgotten'; session: SessionId }

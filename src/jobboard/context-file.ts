@@ -51,6 +51,13 @@ export function touchFile(entry: FileEntry | undefined, { session, touch, stamp 
   }
 }
 
+/** Takes in a content that is there now and that no session has read or written. */
+export function findFile(entry: FileEntry, hash: string, mark: Mark): FileEntry {
+  if (entry.current.hash === hash) return entry
+  const sightings = sight(entry.sightings, hash, mark, false)
+  return { ...entry, sightings, current: newestOf(sightings) }
+}
+
 export function isStale({ current }: FileEntry, reader: Reader): boolean {
   return reader.hash !== current.hash
 }

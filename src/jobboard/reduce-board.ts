@@ -2,7 +2,7 @@ import { unreachable } from '../core/errors.ts'
 import type { JobId, SessionId } from '../core/ids.ts'
 import type { BoardChange } from './board-change.ts'
 import type { BoardState, SessionEntry } from './board-state.ts'
-import { forgetReader, isStale, touchFile } from './context-file.ts'
+import { type FileEntry, findFile, forgetReader, isStale, touchFile } from './context-file.ts'
 import * as jobs from './job-entry.ts'
 import { add, toArray } from './list.ts'
 import { PersistentMap } from './persistent-map.ts'
@@ -16,10 +16,12 @@ export type Reduced = { state: BoardState; stale: Stale[] }
 
 /** The board after a change, and who has to be told of a file. Pure; costs about the same however large the board is. */
 export function reduceBoard(state: BoardState, change: BoardChange): Reduced {
-  return change.type === 'file.touched' ? touch(state, change) : { state: reduce(state, change), stale: [] }
+  if (change.type === 'file.touched') return touch(state, change)
+  if (change.type === 'file.found') return find(state, change)
+  return { state: reduce(state, change), stale: [] }
 }
 
-function reduce(state: BoardState, change: Exclude<BoardChange, { type: 'file.touched' }>): BoardState {
+function reduce(state: BoardState, change: Exclude<BoardChange, { type: 'file.touched' | 'file.found' }>): BoardState {
   switch (change.type) {
     case 'session.created':
       return withSession(state, change, (entry) => entry)
@@ -104,6 +106,26 @@ function touch(state: BoardState, change: Of<'file.touched'>): Reduced {
   next = withSession(next, { session, root }, (entry) => (isNew ? { ...entry, files: add(entry.files, path) } : entry))
   const hasChanged = before !== undefined && before.current.hash !== after.current.hash
   const judged = hasChanged ? ([...after.readers.keys()] as SessionId[]) : [session]
+  return noteStale(next, { before, after }, judged)
+}
+
+function find(state: BoardState, { session, path, hash, stamp }: Of<'file.found'>): Reduced {
+  const before = state.files.get(path)
+  if (before?.readers.get(session) === undefined) return { state, stale: [] }
+  const after = findFile(before, hash, { ...stamp, session })
+  if (after === before) return { state, stale: [] }
+  const next = { ...state, files: state.files.set(path, after) }
+  return noteStale(next, { before, after }, [...after.readers.keys()] as SessionId[])
+}
+
+/** Notices for those readers that do not know the present content any more, and for those that do again none. */
+function noteStale(
+  state: BoardState,
+  { before, after }: { before: FileEntry | undefined; after: FileEntry },
+  judged: SessionId[],
+): Reduced {
+  const { path } = after
+  let next = state
   const stale: Stale[] = []
   for (const reader of judged) {
     const known = before?.readers.get(reader)

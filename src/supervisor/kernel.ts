@@ -3,13 +3,14 @@ import type { Clock } from '../core/clock.ts'
 import { RuntimeError } from '../core/errors.ts'
 import type { EventBody, PermissionAsk } from '../core/events.ts'
 import type { SessionId } from '../core/ids.ts'
-import type { ProjectMemory } from '../core/messages.ts'
+import type { FoundFile, ProjectMemory } from '../core/messages.ts'
 import type { ModelSpec } from '../core/model.ts'
 import type { AskAnswer, PermissionMode, Rule } from '../core/permission.ts'
 import type { JournalRecord, Message, RecordBody } from '../core/records.ts'
 import type { RunSettings } from '../core/settings.ts'
 import { changesOf } from '../jobboard/changes-of.ts'
 import type { Board } from '../jobboard/create-board.ts'
+import type { Stale } from '../jobboard/reduce-board.ts'
 import type { Sandbox } from '../sandbox/create-sandbox.ts'
 import type { Store } from '../store/create-store.ts'
 import type { StoredAnswers } from '../store/stored-answers.ts'
@@ -93,6 +94,8 @@ export type Kernel = {
   /** Appends records to a session's journal, then takes them into summary, board and events. */
   record(entry: SessionEntry, bodies: RecordBody[]): JournalRecord[]
   emit(entry: SessionEntry, body: EventBody): void
+  /** A file is not as the session knows it, and nobody here wrote it so. */
+  foundFile(entry: SessionEntry, file: FoundFile): void
   /** A text from outside for a session: kept in its mailbox, placed at its next boundary. */
   say(entry: SessionEntry, text: string): void
   /** The same for a message that carries more than a text. */
@@ -116,6 +119,11 @@ export function createKernel(base: Pick<Kernel, 'options' | 'store' | 'clock' | 
     entries,
     closing: false,
     emit: (entry, body) => base.stream.emit(refOf(entry), body),
+    foundFile(entry, { path, hash }) {
+      const { root, session } = refOf(entry)
+      const stamp = { at: base.clock.now(), seq: entry.lastSeq, n: 0 }
+      tellStale({ ...base, entries }, base.board.apply({ type: 'file.found', root, session, path, hash, stamp }))
+    },
     record(entry, bodies) {
       const records = base.store.append(refOf(entry), bodies)
       for (const record of records) takeRecord({ ...base, entries }, entry, record)
@@ -210,6 +218,10 @@ function takeRecord(
   const taken = summarise(entry, record)
   const stale = changesOf(record, ref).flatMap((change) => board.apply(change))
   for (const event of eventsOf(entry, record, taken)) stream.emit(ref, event)
+  tellStale({ stream, entries }, stale)
+}
+
+function tellStale({ stream, entries }: Pick<Kernel, 'stream' | 'entries'>, stale: Stale[]): void {
   for (const { session, path, by } of stale) {
     const reader = entries.get(session)
     if (reader) stream.emit(refOf(reader), { type: 'context.stale', path, by })

@@ -54,7 +54,7 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
   }
 
   return {
-    async append({ records, lastSeq, sync, board, slot, release, resultRoom, turnRoom, ...fence }) {
+    async append({ records, lastSeq, sync, board, slot, release, resultRoom, turnRoom, found = [], ...fence }) {
       const entry = fenced(fence)
       entry.turnRoom = turnRoom ?? entry.turnRoom
       newer(entry, lastSeq)
@@ -67,6 +67,7 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
       if (sync) await syncedWithLaunches(kernel, entry)
       if (slot) await acquireSlot(entry, slot)
       if (sync || slot) fenced(fence)
+      for (const file of found) kernel.foundFile(entry, file)
       const text = board ? boardText(kernel, entry) : undefined
       const known = new Set(own.filter((_, n) => bodies[n] === records[n]))
       const first = own[0]

@@ -61,8 +61,13 @@ export function statFile(file: ResolvedPath): FileStat | undefined {
     mtimeMs: stats.mtimeMs,
     uid: stats.uid,
     gid: stats.gid,
-    version: `stat:${stats.size}:${stats.mtimeMs}:${stats.ctimeMs}:${stats.ino}`,
+    version: versionOf(stats),
   }
+}
+
+/** Of a file as the system knows it: what `FileStat` has as its version. */
+export function versionOf({ size, mtimeMs, ctimeMs, ino }: Stats): string {
+  return `stat:${size}:${mtimeMs}:${ctimeMs}:${ino}`
 }
 
 /** Reads a whole file. Throws `not-found`, `not-a-file`, `too-large`, `not-readable`. */

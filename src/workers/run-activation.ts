@@ -12,6 +12,7 @@ import { createRegistry, type ToolRegistry } from '../tools/registry.ts'
 import { chooseToolset } from '../tools/toolsets.ts'
 import { abortable } from './abortable.ts'
 import { budgetOf } from './context-budget.ts'
+import { findChangedFiles } from './find-changed-files.ts'
 import type { LiveSink } from './live-sink.ts'
 import { requestReply } from './request-reply.ts'
 import { createCallRunner, type FinishedCall } from './run-call.ts'
@@ -35,7 +36,7 @@ export type Activation = {
   registry: ToolRegistry
   append(
     records: RecordBody[],
-    options?: Pick<AppendRequest, 'sync' | 'board' | 'slot' | 'release' | 'resultRoom' | 'turnRoom'>,
+    options?: Pick<AppendRequest, 'sync' | 'board' | 'slot' | 'release' | 'resultRoom' | 'turnRoom' | 'found'>,
   ): Promise<Appended>
   absorb(reply: Pick<Appended, 'records'>): void
   emit(event: EventBody): void
@@ -173,8 +174,9 @@ function createLoop(activation: Activation): () => Promise<ActivationEnd> {
     const turn = state.turn + 1
     const started: RecordBody = { type: 'turn.started', turn, consumed, epoch, final, warned: loop?.signature }
     notices = [...(final ? [lastTurnNotice(final)] : []), ...(loop ? [loop.text] : [])]
+    const found = findChangedFiles(state.files)
     const rooms = { resultRoom: room, turnRoom: context.resultRoom }
-    opening = append([...before, started], { board: true, slot, ...rooms }).then((reply) => {
+    opening = append([...before, started], { board: true, slot, found, ...rooms }).then((reply) => {
       board = reply.board ?? ''
     })
     await opening
@@ -182,7 +184,8 @@ function createLoop(activation: Activation): () => Promise<ActivationEnd> {
 
   /** A turn that an earlier activation started. */
   async function reopenTurn(): Promise<string> {
-    return (await append([], { board: true, slot: task.slot })).board ?? ''
+    const found = findChangedFiles(state.files)
+    return (await append([], { board: true, slot: task.slot, found })).board ?? ''
   }
 
   async function handBack(why: 'idle' | 'waiting', waitingFor: string[]): Promise<ActivationEnd | undefined> {
