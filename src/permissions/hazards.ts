@@ -46,11 +46,16 @@ export function findHazard({ words, hazard }: Pick<ShellUnit, 'words' | 'hazard'
   if (/\s/.test(head.text) || keywords.has(program)) return 'its program is not named plainly'
   if (wrappers.has(program)) return `${program} runs other programs`
   if (definers.has(program)) return `${program} changes what later commands do`
-  if (evaluators.has(program) && rest.some(({ raw }) => raw.includes('[') && /[$`]/.test(raw)))
-    return `${program} may evaluate its arguments`
+  if (mayEvaluate(words)) return `${program} may evaluate its arguments`
   const dangerous = program === 'sed' ? findInSed(rest) : rest.find(({ text }) => isDangerous(program, text))
   if (dangerous !== undefined) return `${program} ${dangerous.text} may run programs or write files`
   return rest.some(({ dynamic }) => dynamic) ? 'it has an expansion' : undefined
+}
+
+/** True when a word may be an array's name with a command in its subscript. */
+export function mayEvaluate([head, ...rest]: Word[]): boolean {
+  if (head === undefined || !evaluators.has(basename(head.text))) return false
+  return rest.some(({ raw }) => raw.includes('[') && /[$`]/.test(raw))
 }
 
 function isDangerous(program: string, text: string): boolean {

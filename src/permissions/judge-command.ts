@@ -1,7 +1,7 @@
 import { basename, relative } from 'node:path'
 import type { Action, PermissionRequest, Rule } from '../core/permission.ts'
 import { covers, grantFor, grantForCommand } from './grants.ts'
-import { findHazard } from './hazards.ts'
+import { findHazard, mayEvaluate } from './hazards.ts'
 import type { Part } from './judged-part.ts'
 import { looseOutsidePaths, outsidePaths, pathsOf } from './outside-paths.ts'
 import { createPathGate, realTarget } from './path-gate.ts'
@@ -76,7 +76,7 @@ function judgeUnit(judge: CommandJudge, unit: ShellUnit): Part[] {
   const pattern = textOfWords(words)
   const why = findHazard(unit)
   const plain = unit.hazard === undefined ? folders.map((folder) => findPlainCommand(words, dir, folder)) : [undefined]
-  const isPlain = plain.every((found) => found !== undefined)
+  const isPlain = !mayEvaluate(words) && plain.every((found) => found !== undefined)
   const admits = (rule: Rule) => why === undefined || isExact(rule)
   const base = book.resolve('bash', pattern, { admits, plain: isPlain })
   const verdict = (base.action === 'ask' ? answered(judge, unit, why === undefined) : undefined) ?? base

@@ -14,6 +14,8 @@ const assignment = /^[A-Za-z_]\w*\+?=/
 const gitOptionsWithValue = new Set(
   '-C -c --git-dir --work-tree --namespace --exec-path --config-env --attr-source'.split(' '),
 )
+const finders = new Set('find fd fdfind'.split(' '))
+const runFlag = /^(-exec|-execdir|-ok|-okdir|-[xX]|--exec|--exec-batch)$/
 const maxSuffixes = 64
 const maxTokens = 200
 const maxParts = 20_000
@@ -50,6 +52,14 @@ function addAll(found: Set<string>, tokens: string[]): void {
   const last = isWrapped ? Math.min(tokens.length, at + maxSuffixes) : at + 1
   add(found, tokens)
   for (let from = at; from < last; from++) add(found, tokens.slice(from, from + maxTokens))
+  if (finders.has(basename(tokens[at] ?? ''))) addRun(found, tokens.slice(at))
+}
+
+/** What a search runs on each thing that it finds. */
+function addRun(found: Set<string>, tokens: string[]): void {
+  const run = tokens.findIndex((token) => runFlag.test(token))
+  if (run !== -1) addAll(found, tokens.slice(run + 1, run + maxTokens))
+  if (run !== -1) addRun(found, tokens.slice(run + 1))
 }
 
 function parts(command: string): string[][] {
