@@ -14,6 +14,7 @@ import { createMemoryLoader } from './definitions/load-memory.ts'
 import type { AgentInput } from './definitions/parse-agent-input.ts'
 import { findWorktree } from './definitions/paths.ts'
 import { spawnableFor } from './definitions/spawnable.ts'
+import { createPermissionsView, type PermissionsView } from './explain-permissions.ts'
 import type { JobRow } from './jobboard/create-board.ts'
 import { loadDefinitions } from './load-definitions.ts'
 import { loadSettings, type RuntimePlace } from './load-settings.ts'
@@ -95,6 +96,8 @@ export interface Troupe {
   /** How a question of a run that is not over was decided; `undefined`: it is open, or unknown. */
   decided(id: AskId): Decided | undefined
   jobs(root?: string): JobRow[]
+  /** The rules in force and the stored answers, and what they come to. */
+  readonly permissions: PermissionsView
   /** The tools that an agent would see at a depth. */
   tools(agent: string, depth: number): ToolSpec[]
   close(): Promise<void>
@@ -230,6 +233,7 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
     answer: supervisor.answer,
     decided: supervisor.decided,
     jobs: (root) => supervisor.board.rows(root === undefined ? undefined : parseSessionId(root)),
+    permissions: createPermissionsView({ settings, dir, answers, agentNamed }),
     tools(name, depth) {
       const agent = agentNamed(name)
       const toolset = chooseToolset(agent.toolset, settings.toolset, chosen.spec.profile.parameters)

@@ -75,6 +75,19 @@ describe('files to copy', () => {
     }
   })
 
+  test('docs/permissions.md shows what troupe permissions explain says of its rules', async () => {
+    const { home, run } = newHome()
+    const { blocks } = loadDocument('docs/permissions.md')
+    const [rules, command, output] = ['yaml', 'sh', 'text'].map(
+      (language) => blocks.find((block) => block.language === language)?.text,
+    )
+    const path = join(home, '.config/troupe/config.yaml')
+    put(path, rules ?? '')
+    const asked = /^troupe permissions explain '(.*)'\n?$/.exec(command ?? '')?.[1] ?? ''
+    const { stdout } = await run(['permissions', 'explain', asked])
+    expect(stdout.replaceAll(path, 'config.yaml').trim()).toBe(output?.trim())
+  })
+
   test('the example agent writes its entry under its scripted model, and nothing else', async () => {
     const { dir, put: write, run } = newHome()
     spawnSync('git', ['init', '-q'], { cwd: dir })

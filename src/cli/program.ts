@@ -5,6 +5,7 @@ import type { Context } from './commands/context.ts'
 import { addDiff } from './commands/diff.ts'
 import { addDoctor } from './commands/doctor.ts'
 import { addJobs } from './commands/jobs.ts'
+import { addPermissions } from './commands/permissions.ts'
 import { addRecord } from './commands/record.ts'
 import { addResume } from './commands/resume.ts'
 import { addRun } from './commands/run.ts'
@@ -28,6 +29,7 @@ const commands = [
   addAgents,
   addSkills,
   addTools,
+  addPermissions,
   addTrust,
   addDoctor,
   addScriptedServer,

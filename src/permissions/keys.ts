@@ -28,3 +28,9 @@ export function findKey(name: string): string | undefined {
   const key = covered[name] ?? name
   return permissionKeys.some(compileWildcard(key)) ? key : undefined
 }
+
+/** The same, but one key: no wildcard. */
+export function plainKey(name: string): string | undefined {
+  const key = findKey(name)
+  return permissionKeys.find((known) => known === key)
+}

@@ -87,11 +87,16 @@ function parseLine(text: string): Line | undefined {
     const { worktree, add, remove } = Object(JSON.parse(text))
     if (typeof worktree !== 'string') return undefined
     if (isNamed(remove)) return { worktree, remove: { key: remove.key, pattern: remove.pattern } }
-    if (!isNamed(add?.rule) || add.rule.action !== 'allow' || typeof add.at !== 'number') return undefined
+    if (!isNamed(add?.rule) || !isWords(add.rule.argv) || add.rule.action !== 'allow' || typeof add.at !== 'number')
+      return undefined
     return { worktree, add: { rule: { ...add.rule, source: 'session' }, at: add.at, about: String(add.about ?? '') } }
   } catch {
     return undefined
   }
+}
+
+function isWords(argv: unknown): boolean {
+  return argv === undefined || (Array.isArray(argv) && argv.every((word) => typeof word === 'string'))
 }
 
 function isNamed(value: unknown): value is Rule {
