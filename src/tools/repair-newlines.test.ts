@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import type { ProcessOutcome } from '../core/messages.ts'
 import { createToolWorld, removeToolWorlds, type ToolWorld } from './testing/tool-world.ts'
 
 let world: ToolWorld
@@ -6,6 +7,18 @@ beforeEach(async () => {
   world = await createToolWorld()
 })
 afterAll(removeToolWorlds)
+
+const ended: ProcessOutcome = {
+  head: '',
+  tail: '',
+  totalBytes: 0,
+  droppedBytes: 0,
+  ended: 'exited',
+  exitCode: 0,
+  signal: null,
+  leftRunning: 0,
+  durationMs: 1,
+}
 
 describe('line breaks that a small model escaped twice', () => {
   const write = async (content: string, toolset: 'compact' | 'full' = 'compact') => {
@@ -29,6 +42,17 @@ describe('line breaks that a small model escaped twice', () => {
       expect(await write(given)).toEqual({ text: given, repaired: false })
     },
   )
+
+  test('the note stands above the output, which keeps to the limit with it', async () => {
+    const runProcess = async () => ({ ...ended, head: 'y'.repeat(40_000), totalBytes: 40_000 })
+    const { output } = await world.result(
+      'shell',
+      { command: 'echo a\\necho b' },
+      { toolset: 'compact', services: { runProcess } },
+    )
+    expect(output).toMatch(/^\[note: literal \\n in command was .*\]\ny+\.\.\.\[truncated\]\n\[exit code: 0\]$/)
+    expect(output).toHaveLength(20_000)
+  })
 
   test('full never repairs them', async () => {
     expect(await write('Line1\\nLine2', 'full')).toEqual({ text: 'Line1\\nLine2', repaired: false })

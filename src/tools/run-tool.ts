@@ -65,8 +65,18 @@ export async function runTool(request: RunToolRequest): Promise<ToolOutcome> {
   const { args, repaired } = profile.repairNewlines ? repairNewlines(call.args) : { args: call.args, repaired: [] }
   const parsed = parseInput(tool.input, args)
   if (!parsed.ok) return finished(failed(invalidParameters(parsed.problems, tool, registry)))
-  const outcome = await guarded({ request, tool, input: parsed.input, profile, started: false })
-  return repaired.length > 0 ? withRepairNote(outcome, repaired) : outcome
+  if (repaired.length === 0) return guarded({ request, tool, input: parsed.input, profile, started: false })
+  const note = `[note: literal \\n in ${repaired.join(' and ')} was taken as line breaks]\n`
+  const maxChars = profile.maxChars - note.length
+  const limited = { ...request, context: { ...request.context, maxChars } }
+  const limits = { ...profile, maxChars }
+  return noted(note, await guarded({ request: limited, tool, input: parsed.input, profile: limits, started: false }))
+}
+
+/** Above the output: below it, a command's exit code is the last line. */
+function noted(note: string, outcome: ToolOutcome): ToolOutcome {
+  if (outcome.type !== 'finished') return outcome
+  return finished({ ...outcome.result, output: note + outcome.result.output })
 }
 
 /** A tool that was taken for want of trust is asked for, so that people see it; nobody can say yes in such a run. */
@@ -255,12 +265,6 @@ function schemaHint(tool: Tool, registry: ToolRegistry): string {
   return spec
     ? `Call it again with arguments of this JSON schema:\n${JSON.stringify(spec.parameters)}`
     : 'Call it again.'
-}
-
-function withRepairNote(outcome: ToolOutcome, repaired: string[]): ToolOutcome {
-  if (outcome.type !== 'finished') return outcome
-  const note = `[note: literal \\n in ${repaired.join(' and ')} was taken as line breaks]`
-  return finished({ ...outcome.result, output: `${outcome.result.output}\n${note}` })
 }
 
 function failed(output: string): CallResult {
