@@ -339,3 +339,20 @@ test('one who waits for a place at the server is told so, and that is no silence
   expect(ofType(events, 'model.waiting').length).toBeGreaterThan(0)
   expect(ofType(events, 'model.retried')).toEqual([])
 })
+
+test('the time that one waits for a place at the server does not count against its own', async () => {
+  const children = 6
+  const server = await startModelServer(async (response, { depth, turn }) => {
+    const call: [string, unknown] = ['task', { agent: 'explorer', prompt: 'look', background: true, timeout_ms: 2500 }]
+    if (depth === 0) return turn === 1 ? sayCalls(response, ...Array(children).fill(call)) : sayText(response, 'heard')
+    await pause(600)
+    sayText(response, 'seen')
+  })
+  const { play, events } = await createModelStage(server, { entry: { slots: 1 } })
+  const began = performance.now()
+  const finished = await play('go')
+  // The last of them had to wait for longer than it may take.
+  expect(performance.now() - began).toBeGreaterThan(2500)
+  expect(finished.jobs.map(({ state }) => state)).toEqual(Array(children).fill('completed'))
+  expect(ofType(events, 'model.waiting').length).toBeGreaterThanOrEqual(children - 1)
+})

@@ -118,3 +118,33 @@ test('what is said to a session right after it is resumed waits until it is whol
   const results = readTranscript(session, workplace.dataDir).filter(({ role }) => role === 'result')
   expect(results).toMatchObject([{ title: 'result c1.1 bash (interrupted)' }])
 })
+
+test('a child whose launch its parent has lost is told of, kept, and sent again under another name', async () => {
+  const script = {
+    rules: [
+      {
+        when: { agent: 'lead', turn: 1 },
+        reply: { calls: [{ tool: 'task', args: { agent: 'explorer', prompt: 'look' } }] },
+      },
+      { when: { agent: 'explorer' }, reply: { text: 'seen' } },
+      { when: {}, reply: { text: 'child says {{last}}' } },
+    ],
+  }
+  const { begin, during, workplace } = place(script)
+  await begin()
+  const path = journalOf(workplace)
+  const lines = readFileSync(path, 'utf8').split('\n')
+  const launch = lines.findIndex((line) => line.includes('"job.launched"'))
+  writeFileSync(path, `${lines.slice(0, launch).join('\n')}\n`)
+  const told: string[] = []
+  const finished = await during((troupe) => {
+    troupe.events.subscribe(
+      (event) => event.type === 'journal.damaged' && told.push(`${event.session}: ${event.message}`),
+    )
+    return troupe.resume(session).finished
+  })
+  expect(told).toEqual([expect.stringContaining(`troupe show ${session}-exp-1`)])
+  expect(finished).toMatchObject({ status: 'done', text: 'child says seen' })
+  expect(finished.jobs).toMatchObject([{ alias: 'exp-2', state: 'completed', delivered: true }])
+  expect(readTranscript(`${session}-exp-1`, workplace.dataDir).at(-1)).toMatchObject({ text: 'seen' })
+})

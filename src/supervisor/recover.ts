@@ -5,6 +5,7 @@ import type { OpenCall, SessionState } from '../core/state.ts'
 import { changesOf } from '../jobboard/changes-of.ts'
 import { fold } from '../session/fold.ts'
 import { lastAnswer, nextStep, waitsOutside } from '../session/next-step.ts'
+import { journalPath } from '../store/layout.ts'
 import { entryFromRecords, type Kernel } from './kernel.ts'
 import { repairTree } from './repair.ts'
 import { refOf, type SessionEntry } from './session-entry.ts'
@@ -23,7 +24,16 @@ export function loadTree(kernel: Kernel, root: SessionId): SessionEntry | undefi
   // All are read before anything is written: one that a newer version wrote refuses the whole tree, untouched.
   const journals = kernel.store.sessionsOf(root).map((session) => kernel.store.read({ root, session }))
   for (const records of journals) loadSession(kernel, records)
+  for (const entry of kernel.entries.values()) if (entry.seed.root === root) reportOrphan(kernel, entry)
   return kernel.entries.get(root)
+}
+
+/** A child of whose launch its parent's journal has lost the record: nobody waits for it, so it is not continued. */
+function reportOrphan(kernel: Kernel, entry: SessionEntry): void {
+  const { parent, session } = entry.seed
+  if (!parent || kernel.parentOf(entry)?.jobs.has(parent.job)) return
+  const message = `Its parent ${parent.session} does not know of job ${parent.alias} any more: the record of its launch is lost. It is not continued; read what it did: troupe show ${session}`
+  kernel.emit(entry, { type: 'journal.damaged', path: journalPath(kernel.store.dataDir, refOf(entry)), message })
 }
 
 function loadSession(kernel: Kernel, records: JournalRecord[]): void {
