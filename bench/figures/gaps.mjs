@@ -4,6 +4,8 @@ import { median, percentile } from '../support/statistics.mjs'
 import { benchFile, createWorkplace } from '../support/workplace.mjs'
 
 const turns = 150
+/** Fewer: to wake a parent costs more the longer its journal is. */
+const deliveries = 50
 /** Turns that warm up the pool, the connection and the compiler. */
 const warmUp = 20
 
@@ -61,7 +63,11 @@ async function gapsOf(kind, runs, isNull = false) {
 
 async function gapsOfRun(kind, isNull) {
   const place = createWorkplace()
-  const server = await startServer([benchFile('programs/gap-server.mjs'), kind, String(turns)])
+  const server = await startServer([
+    benchFile('programs/gap-server.mjs'),
+    kind,
+    String(kind === 'deliver' ? deliveries : turns),
+  ])
   try {
     if (isNull) await measureNode([benchFile('null-harness.mjs'), server.url, place.dir, place.env.TROUPE_HOME])
     else {

@@ -35,16 +35,17 @@ export async function requestReply(activation: Activation, board: string): Promi
 /** Asks; before the context is full, and when the server says it is, the history is summed up first. */
 async function askWithRoom(activation: Activation, model: Model, board: string): Promise<ModelReply> {
   let build = requestBuilder(activation, model, board)
-  const density = densityOf(activation, build(1))
-  if (isNearlyFull(activation, build(1)) && (await compactHistory(activation, model, density))) {
+  const request = build(1)
+  if (isNearlyFull(activation, request) && (await compactHistory(activation, model, densityOf(activation, request)))) {
     build = requestBuilder(activation, model, board)
   }
   try {
     return await ask(activation, model, build)
   } catch (thrown) {
     if (!(thrown instanceof RuntimeError) || thrown.code !== 'context-too-long') throw thrown
-    const refused = refusedDensity(build(1), density)
-    if (!(await compactHistory(activation, model, refused))) throw thrown
+    const refused = build(1)
+    const density = refusedDensity(refused, densityOf(activation, refused))
+    if (!(await compactHistory(activation, model, density))) throw thrown
     return ask(activation, model, requestBuilder(activation, model, board))
   }
 }
