@@ -56,6 +56,7 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
   return {
     async append({ records, lastSeq, sync, board, slot, release, resultRoom, turnRoom, found = [], ...fence }) {
       const entry = fenced(fence)
+      for (const body of records) assertFromWorker(entry, body)
       entry.turnRoom = turnRoom ?? entry.turnRoom
       newer(entry, lastSeq)
       if (records.some(({ type }) => type === 'turn.failed')) kernel.partials.flush(fence.session)
@@ -139,6 +140,24 @@ export function createSupervisorApi(kernel: Kernel): SupervisorApi {
       await kernel.processes.kill(fence.session, call)
     },
   }
+}
+
+const ofWorkers: ReadonlySet<RecordBody['type']> = new Set([
+  'turn.started',
+  'turn.partial',
+  'assistant.message',
+  'turn.failed',
+  'call.started',
+  'call.finished',
+  'ask.requested',
+  'history.compacted',
+] as const)
+
+/** Answers, grants and launches are the main thread's alone: a worker can ask, for its own session, and never answer. */
+function assertFromWorker({ seed }: SessionEntry, body: RecordBody): void {
+  const isForeign = body.type === 'ask.requested' && !body.id.startsWith(`${seed.session}/${body.call}#`)
+  if (ofWorkers.has(body.type) && !isForeign) return
+  throw new RuntimeError('internal', `A worker of ${seed.session} may not write ${body.type}.`)
 }
 
 /** A boundary takes every message that is there and fits, also what its worker has not heard of yet. */
