@@ -150,6 +150,34 @@ describe('a warm slot', () => {
     expect(order).toEqual(['a/1', 'a/0'])
   })
 
+  test('that was taken from its session goes back to it, before others of its tree', async () => {
+    const { slots, order, ask } = setUp()
+    await ask('a/1')
+    void ask('a/2')
+    const lead = ask('a/0', 'foreground')
+    slots.release('s', owner('a/1'), true)
+    await lead
+    const again = ask('a/1')
+    slots.release('s', owner('a/0'))
+    await again
+    expect(order).toEqual(['a/1', 'a/0', 'a/1'])
+  })
+
+  test('that is taken again and again does not keep others waiting for ever', async () => {
+    const { slots, order, ask } = setUp()
+    await ask('a/1')
+    void ask('a/2')
+    for (let turn = 0; turn < 40 && !order.includes('a/2'); turn += 1) {
+      const lead = ask('a/0', 'foreground')
+      slots.release('s', owner('a/1'), true)
+      await lead
+      void ask('a/1')
+      slots.release('s', owner('a/0'))
+      await Promise.resolve()
+    }
+    expect(order).toContain('a/2')
+  })
+
   test('waits only a moment', async () => {
     const { clock, slots, order, ask } = setUp()
     await ask('a/1')

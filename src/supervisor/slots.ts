@@ -12,7 +12,7 @@ export type SlotPriority = 'foreground' | 'background'
 export interface Slots {
   /**
    * Resolves when a slot is held. Foreground goes before background; within that, the trees take turns, and within a
-   * tree it is first come, first served. Rejects with `fenced` when the owner gives up before.
+   * tree it is first come, first served, but for a session whose warm slot was taken from it: that one is next. Rejects with `fenced` when the owner gives up before.
    */
   acquire(server: string, limit: number, owner: SlotOwner, priority: SlotPriority): Promise<void>
   /**
@@ -34,7 +34,10 @@ export type SlotsOptions = {
 
 type Waiting = { owner: SlotOwner; priority: SlotPriority; resolve(): void; reject(error: RuntimeError): void }
 
-/** `turns` has the trees that wait, the one whose turn it is first. */
+/**
+ * `turns` has the trees that wait, the one whose turn it is first. `interrupted`: sessions whose warm slot another one took,
+ * with the requests that they had in a row.
+ */
 type Server = {
   limit: number
   holders: SlotOwner[]
@@ -42,6 +45,7 @@ type Server = {
   turns: SessionId[]
   warm: Warm[]
   streak: { session?: SessionId; length: number }
+  interrupted: Map<SessionId, number>
 }
 
 /** A free slot that waits for one session. */
@@ -58,13 +62,14 @@ export function createSlots({ onWaiting, clock = systemClock }: SlotsOptions = {
   const servers = new Map<string, Server>()
 
   function serverOf(name: string, limit: number): Server {
-    const server = servers.get(name) ?? { limit, holders: [], waiting: [], turns: [], warm: [], streak: { length: 0 } }
+    const server = servers.get(name) ?? newServer(limit)
     servers.set(name, server)
     server.limit = limit
     return server
   }
 
   function leave(name: string, server: Server, owner: SlotOwner): void {
+    server.interrupted.delete(owner.session)
     dropWaiting(server, owner)
     coolDown(server, (warm) => isSame(warm.owner, owner))
     serveAll(server)
@@ -103,6 +108,7 @@ export function createSlots({ onWaiting, clock = systemClock }: SlotsOptions = {
       const held = server.holders.findIndex((holder) => isSame(holder, owner))
       if (held < 0) return leave(name, server, owner)
       server.holders.splice(held, 1)
+      server.interrupted.delete(owner.session)
       if (keepWarm && mayGoOn(server, owner)) keep(name, server, owner)
       serveAll(server)
       forgetIdle(name, server)
@@ -119,8 +125,15 @@ export function createSlots({ onWaiting, clock = systemClock }: SlotsOptions = {
   }
 }
 
+function newServer(limit: number): Server {
+  return { limit, holders: [], waiting: [], turns: [], warm: [], streak: { length: 0 }, interrupted: new Map() }
+}
+
 function enqueue(server: Server, waiting: Waiting): void {
-  server.waiting.push(waiting)
+  const isOther = ({ owner, priority }: Waiting) => owner.root === waiting.owner.root && priority === waiting.priority
+  const first = server.interrupted.has(waiting.owner.session) ? server.waiting.findIndex(isOther) : -1
+  if (first < 0) server.waiting.push(waiting)
+  else server.waiting.splice(first, 0, waiting)
   if (!server.turns.includes(waiting.owner.root)) server.turns.push(waiting.owner.root)
 }
 
@@ -168,12 +181,30 @@ function takeNext(server: Server): Waiting | undefined {
   if (next === undefined) return undefined
   // A slot is taken: by the session it was kept for, or from the one that waited longest.
   const warm = server.warm.find(({ owner }) => owner.session === next.owner.session) ?? server.warm[0]
-  if (server.warm.length >= server.limit - server.holders.length) coolDown(server, (one) => one === warm)
+  if (server.warm.length >= server.limit - server.holders.length) {
+    coolDown(server, (one) => one === warm)
+    if (warm && warm.owner.session !== next.owner.session) interrupt(server, warm.owner)
+  }
   server.waiting.splice(server.waiting.indexOf(next), 1)
+  goOn(server, next.owner)
   const { root } = next.owner
   server.turns = server.turns.filter((turn) => turn !== root)
   if (server.waiting.some(({ owner }) => owner.root === root)) server.turns.push(root)
   return next
+}
+
+/** It goes before the others of its tree when it asks again: each of them would read its own prompt anew. */
+function interrupt(server: Server, { session }: SlotOwner): void {
+  const { streak } = server
+  server.interrupted.set(session, streak.session === session ? streak.length : 1)
+}
+
+/** A session that had been interrupted: its requests in a row are counted on. */
+function goOn(server: Server, { session }: SlotOwner): void {
+  const length = server.interrupted.get(session)
+  if (length === undefined) return
+  server.interrupted.delete(session)
+  server.streak = { session, length }
 }
 
 function firstOf(
