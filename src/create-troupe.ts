@@ -123,6 +123,7 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
   let report = (damage: Damage): void => void damages.push(damage)
   const store = createStore({ dataDir, clock: systemClock, onDamage: (damage) => report(damage) })
   const agents = new Map<string, AgentDefinition>()
+  const working = new Map<string, AgentDefinition>()
   const skills: SkillDefinition[] = []
   const models = createModelCache(config, env)
   let modelOverride: string | undefined
@@ -131,7 +132,7 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
     store,
     clock: systemClock,
     settings,
-    agents,
+    agents: working,
     skills,
     loadMemory: createMemoryLoader(),
     readyModel: models.find,
@@ -170,6 +171,7 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
       chooseModel(modelQuestion(ref, config, env)),
     ])
     for (const agent of found.agents) agents.set(agent.name, agent)
+    for (const agent of found.working) working.set(agent.name, agent)
     skills.push(...found.skills)
     models.add(chosen)
     if (options.model) modelOverride = chosen.spec.profile.ref
@@ -183,10 +185,10 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
   report = supervisor.reportDamage
   for (const damage of damages) report(damage)
 
-  function agentNamed(name: string): AgentDefinition {
-    const agent = agents.get(name)
+  function agentNamed(name: string, among = agents): AgentDefinition {
+    const agent = among.get(name)
     if (agent) return agent
-    const names = [...agents.keys()].join(', ')
+    const names = [...among.keys()].join(', ')
     throw new RuntimeError('unknown-agent', `There is no agent "${name}". There are: ${names}.`)
   }
 
@@ -205,7 +207,7 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
     events: supervisor.events$,
     run({ agent = 'lead', session, maxTurns, timeoutMs, ...asked }) {
       const limits = boundsOf({ maxTurns, timeoutMs })
-      const found = agentNamed(agent)
+      const found = agentNamed(agent, working)
       return supervisor.run({
         prompt: promptOf(asked),
         agent: found,
@@ -222,7 +224,7 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
       return supervisor.run({
         ...(prompt && { prompt }),
         limits: boundsOf(bounds),
-        agent: agentNamed('lead'),
+        agent: agentNamed('lead', working),
         model: chosen.spec.profile.ref,
         dir,
         session,

@@ -10,14 +10,17 @@ import { untrustedNote } from './definitions/trust-note.ts'
 import type { Configured, RuntimePlace } from './load-settings.ts'
 
 export type Definitions = {
+  /** As they are written. */
   agents: AgentDefinition[]
+  /** As they may work in this run. */
+  working: AgentDefinition[]
   skills: SkillDefinition[]
   diagnostics: Diagnostic[]
   notes: string[]
 }
 
 /**
- * Loads agents and skills. Where nobody has trusted the folder and nobody can be asked, the folder's own agents are
+ * Loads agents and skills. Where nobody has trusted the folder and nobody can be asked, the folder's own agents work
  * narrowed to reading, and a note says so.
  */
 export async function loadDefinitions(
@@ -31,11 +34,13 @@ export async function loadDefinitions(
   ])
   const isHeadless = options.onAsk === undefined && options.keepAsks !== true
   const isNarrowed = ({ source }: AgentDefinition) => source.kind === 'project' && isHeadless && !trust.trusted
+  const ofCode = (options.agents ?? []).map(parseAgentInput)
   const narrowed = loaded.agents.map((agent) => (isNarrowed(agent) ? narrowToReading(agent) : agent))
   const losing = narrowed.filter(({ withheld }) => withheld !== undefined && withheld.length > 0)
   const note = untrustedNote({ worktree, unused, narrowed: losing, state: trust })
   return {
-    agents: [...narrowed, ...(options.agents ?? []).map(parseAgentInput)],
+    agents: [...loaded.agents, ...ofCode],
+    working: [...narrowed, ...ofCode],
     skills: skills.skills,
     diagnostics: [...loaded.diagnostics, ...skills.diagnostics, ...lintAgents(loaded.agents, settings.rules)],
     notes: note === undefined ? [] : [note],
