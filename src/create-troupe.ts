@@ -16,7 +16,7 @@ import { findWorktree } from './definitions/paths.ts'
 import { spawnableFor } from './definitions/spawnable.ts'
 import { createPermissionsView, type PermissionsView } from './explain-permissions.ts'
 import type { JobRow } from './jobboard/create-board.ts'
-import { loadDefinitions } from './load-definitions.ts'
+import { loadDefinitions, narrowing } from './load-definitions.ts'
 import { loadSettings, type RuntimePlace } from './load-settings.ts'
 import { createModelCache, modelQuestion } from './model-cache.ts'
 import { chooseModel } from './models/choose-model.ts'
@@ -123,7 +123,7 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
   let report = (damage: Damage): void => void damages.push(damage)
   const store = createStore({ dataDir, clock: systemClock, onDamage: (damage) => report(damage) })
   const agents = new Map<string, AgentDefinition>()
-  const working = new Map<string, AgentDefinition>()
+  const asWorking = narrowing(options, settings.projectTrusted)
   const skills: SkillDefinition[] = []
   const models = createModelCache(config, env)
   let modelOverride: string | undefined
@@ -132,7 +132,8 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
     store,
     clock: systemClock,
     settings,
-    agents: working,
+    agents,
+    asWorking,
     skills,
     loadMemory: createMemoryLoader(),
     readyModel: models.find,
@@ -171,7 +172,6 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
       chooseModel(modelQuestion(ref, config, env)),
     ])
     for (const agent of found.agents) agents.set(agent.name, agent)
-    for (const agent of found.working) working.set(agent.name, agent)
     skills.push(...found.skills)
     models.add(chosen)
     if (options.model) modelOverride = chosen.spec.profile.ref
@@ -185,10 +185,10 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
   report = supervisor.reportDamage
   for (const damage of damages) report(damage)
 
-  function agentNamed(name: string, among = agents): AgentDefinition {
-    const agent = among.get(name)
+  function agentNamed(name: string): AgentDefinition {
+    const agent = agents.get(name)
     if (agent) return agent
-    const names = [...among.keys()].join(', ')
+    const names = [...agents.keys()].join(', ')
     throw new RuntimeError('unknown-agent', `There is no agent "${name}". There are: ${names}.`)
   }
 
@@ -207,11 +207,11 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
     events: supervisor.events$,
     run({ agent = 'lead', session, maxTurns, timeoutMs, ...asked }) {
       const limits = boundsOf({ maxTurns, timeoutMs })
-      const found = agentNamed(agent, working)
+      const found = agentNamed(agent)
       return supervisor.run({
         prompt: promptOf(asked),
         agent: found,
-        model: refFor(found),
+        model: refFor(asWorking(found)),
         dir,
         limits,
         ...(session !== undefined && { session }),
@@ -224,7 +224,7 @@ export async function assembleTroupe(options: TroupeOptions, parts: { workerFile
       return supervisor.run({
         ...(prompt && { prompt }),
         limits: boundsOf(bounds),
-        agent: agentNamed('lead', working),
+        agent: agentNamed('lead'),
         model: chosen.spec.profile.ref,
         dir,
         session,

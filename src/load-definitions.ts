@@ -1,5 +1,6 @@
 import type { AgentDefinition, Diagnostic, SkillDefinition } from './core/agent.ts'
 import type { Rule } from './core/permission.ts'
+import type { TroupeOptions } from './create-troupe.ts'
 import { lintRules } from './definitions/lint-rules.ts'
 import { loadAgents } from './definitions/load-agents.ts'
 import { loadSkills } from './definitions/load-skills.ts'
@@ -10,18 +11,14 @@ import { untrustedNote } from './definitions/trust-note.ts'
 import type { Configured, RuntimePlace } from './load-settings.ts'
 
 export type Definitions = {
-  /** As they are written. */
   agents: AgentDefinition[]
-  /** As they may work in this run. */
-  working: AgentDefinition[]
   skills: SkillDefinition[]
   diagnostics: Diagnostic[]
   notes: string[]
 }
 
 /**
- * Loads agents and skills. Where nobody has trusted the folder and nobody can be asked, the folder's own agents work
- * narrowed to reading, and a note says so.
+ * Loads agents and skills as they are written. Where agents of the folder will work narrowed to reading, a note says so.
  */
 export async function loadDefinitions(
   { options, env, dir, worktree }: RuntimePlace,
@@ -32,19 +29,23 @@ export async function loadDefinitions(
     loadAgents({ ...where, builtinDir: builtinAgentsDir() }),
     loadSkills({ ...where, builtinDir: builtinSkillsDir() }),
   ])
-  const isHeadless = options.onAsk === undefined && options.keepAsks !== true
-  const isNarrowed = ({ source }: AgentDefinition) => source.kind === 'project' && isHeadless && !trust.trusted
-  const ofCode = (options.agents ?? []).map(parseAgentInput)
-  const narrowed = loaded.agents.map((agent) => (isNarrowed(agent) ? narrowToReading(agent) : agent))
-  const losing = narrowed.filter(({ withheld }) => withheld !== undefined && withheld.length > 0)
+  const losing = loaded.agents.map(narrowing(options, trust.trusted)).filter(({ withheld = [] }) => withheld.length > 0)
   const note = untrustedNote({ worktree, unused, narrowed: losing, state: trust })
   return {
-    agents: [...loaded.agents, ...ofCode],
-    working: [...narrowed, ...ofCode],
+    agents: [...loaded.agents, ...(options.agents ?? []).map(parseAgentInput)],
     skills: skills.skills,
     diagnostics: [...loaded.diagnostics, ...skills.diagnostics, ...lintAgents(loaded.agents, settings.rules)],
     notes: note === undefined ? [] : [note],
   }
+}
+
+/** How agents may work: where nobody has trusted the folder and nobody can be asked, its own may only read. */
+export function narrowing(
+  { onAsk, keepAsks }: Pick<TroupeOptions, 'onAsk' | 'keepAsks'>,
+  trusted: boolean,
+): (agent: AgentDefinition) => AgentDefinition {
+  if (trusted || onAsk !== undefined || keepAsks === true) return (agent) => agent
+  return (agent) => (agent.source.kind === 'project' ? narrowToReading(agent) : agent)
 }
 
 function lintAgents(agents: AgentDefinition[], rules: Rule[]): Diagnostic[] {

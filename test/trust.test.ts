@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { newHome, type RunningCli } from './cli-process.ts'
@@ -10,6 +10,8 @@ const hasTerminals = spawnSync('script', ['-qec', 'true', '/dev/null'], { input:
 const touching = `
 rules:
   - when: { turn: 1 }
+    reply: { calls: [{ tool: bash, args: { command: "touch M" } }] }
+  - when: { text: "^again$" }
     reply: { calls: [{ tool: bash, args: { command: "touch M" } }] }
   - when: {}
     reply: { text: "answer: {{last}}" }
@@ -52,6 +54,17 @@ describe('without a terminal, in a folder that nobody has trusted', () => {
     put('.troupe/agents/maker.md', agentFile)
     expect((await run(['run', 'go', '--agent', 'maker', '--trust', ...model])).code).toBe(0)
     expect(made()).toBe(true)
+  })
+
+  test('a session that was begun there gets its tools when the folder is trusted, and loses them again', async () => {
+    const { put, run, made, model, dir } = newPlace()
+    put('.troupe/agents/maker.md', agentFile)
+    expect((await run(['run', 'go', '--agent', 'maker', '--session', 's1', ...model])).code).toBe(4)
+    expect((await run(['resume', 's1', 'again', '--trust', ...model])).code).toBe(0)
+    expect(made()).toBe(true)
+    rmSync(join(dir, 'M'))
+    expect((await run(['resume', 's1', 'again', ...model])).code).toBe(4)
+    expect(made()).toBe(false)
   })
 
   test('the deny rules of the user hold, also with --permission allow', async () => {

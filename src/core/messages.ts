@@ -1,4 +1,4 @@
-import type { AgentLimits, SkillDefinition } from './agent.ts'
+import type { AgentDefinition, AgentLimits, SkillDefinition } from './agent.ts'
 import type { ErrorData } from './errors.ts'
 import type { EventBody } from './events.ts'
 import type { CallId, SessionId } from './ids.ts'
@@ -26,6 +26,8 @@ export type ActivationTask = {
   epoch: number
   state: SessionState
   settings: RunSettings
+  /** The session's agent as it may work now; missing: as it stands in its journal. */
+  agent?: AgentDefinition
   model: ModelSpec
   /** Missing: the server takes any number of requests at once. */
   slot?: ModelSlot

@@ -44,6 +44,8 @@ export type SupervisorOptions = {
   clock: Clock
   settings: RunSettings
   agents: ReadonlyMap<string, AgentDefinition>
+  /** How an agent may work in this process: one of an untrusted folder perhaps only reads. Missing: as it is. */
+  asWorking?(agent: AgentDefinition): AgentDefinition
   skills: SkillDefinition[]
   /** What the project of a folder says to its agents; called once for each session, so it must be cheap. */
   loadMemory?(dir: string): ProjectMemory
@@ -104,6 +106,8 @@ export type Kernel = {
   noteJob(entry: SessionEntry, state: 'queued' | 'running' | 'waiting', doing?: string): void
   /** "Always" answers that count for a session: those of its project and of its tree. */
   grantsOf(entry: SessionEntry): Rule[]
+  /** The agent of a session, as it may work in this process. */
+  workingAgent(agent: AgentDefinition): AgentDefinition
   entry(session: SessionId): SessionEntry
   parentOf(entry: SessionEntry): SessionEntry | undefined
   childrenOf(entry: SessionEntry): SessionEntry[]
@@ -160,6 +164,7 @@ export function createKernel(base: Pick<Kernel, 'options' | 'store' | 'clock' | 
         state,
       })
     },
+    workingAgent: (agent) => base.options.asWorking?.(agent) ?? agent,
     grantsOf({ seed }) {
       const ofProject = base.options.answers?.list().map(({ rule }) => rule) ?? []
       return [...ofProject, ...this.entry(seed.root).grants]

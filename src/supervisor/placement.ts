@@ -111,6 +111,7 @@ export function createPlacement(kernel: Kernel): Placement {
     entry.contextTokens = spec.profile.contextTokens
     const { settings, agents, skills } = kernel.options
     const { session, root, agent } = entry.seed
+    const working = kernel.workingAgent(agent)
     // A child in a folder of its own works on the same project.
     entry.memory ??= kernel.options.loadMemory?.(kernel.entry(root).seed.dir)
     return {
@@ -126,6 +127,7 @@ export function createPlacement(kernel: Kernel): Placement {
       ...(entry.memory && { memory: entry.memory }),
       grants: kernel.grantsOf(entry),
       above: levelsAbove(kernel, entry),
+      ...(working !== agent && { agent: working }),
       exhausted: exhaustedBudget(kernel, kernel.entry(root)),
       limits: entry.limits,
       outputDir: kernel.store.outputDir(session),
@@ -188,12 +190,13 @@ export function createPlacement(kernel: Kernel): Placement {
 
 /** A model that was asked for counts for the root and for agents that name none; a scripted one plays every agent. */
 export function modelRef(
-  { options }: Kernel,
+  { options, workingAgent }: Kernel,
   seed: Pick<SessionSeed, 'agent' | 'model'> & { parent?: unknown },
 ): string {
   const override = options.modelOverride
   if (!override) return seed.model
-  return override.startsWith('scripted:') || !seed.parent || !seed.agent.model ? override : seed.agent.model
+  const { model } = workingAgent(seed.agent)
+  return override.startsWith('scripted:') || !seed.parent || !model ? override : model
 }
 
 function fenceOf(entry: SessionEntry) {

@@ -37,7 +37,8 @@ function planNew(
   if (refused !== undefined || !agent) return { refused: refused ?? '' }
   const isUsed = (name: string) => kernel.entries.has(childSessionId(entry.seed.session, name))
   const alias = nextAlias(entry, agent.name, isUsed)
-  const seed = childSeed(entry, agent, { ...request, alias, place })
+  const { model = entry.seed.model } = kernel.workingAgent(agent)
+  const seed = { ...childSeed(entry, agent, { ...request, alias, place }), model }
   return { job: seed.session as string as JobId, alias, generation: 1, seed }
 }
 
@@ -70,7 +71,7 @@ function childSeed(
     parent: { session, job: id as string as JobId, call, alias },
     depth: depth + 1,
     agent,
-    model: agent.model ?? model,
+    model,
     dir,
     limits: { ...agent.limits, ...(maxTurns && { maxTurns }), ...(timeoutMs && { timeoutMs }) },
     ...place,

@@ -57,8 +57,9 @@ export async function runActivation(task: ActivationTask, link: ActivationLink):
 
 async function openActivation(task: ActivationTask, link: ActivationLink): Promise<Activation> {
   const { state, settings, session, epoch, spawnable, skills } = task
-  const seed = state.seed
-  if (!seed) throw new Error(`session ${session} has no first record`)
+  const born = state.seed
+  if (!born) throw new Error(`session ${session} has no first record`)
+  const seed = task.agent ? { ...born, agent: task.agent } : born
   const { agent, depth } = seed
   const toolset = chooseToolset(agent.toolset, settings.toolset, task.model.profile.parameters)
   const registry = createRegistry({
