@@ -34,7 +34,7 @@ export function createReplyCollector(request: ModelRequest, onDelta: (delta: Mod
         onDelta({ type: 'thinking', text: thought })
       }
       if (text !== '') content.push(text)
-      for (const call of made) addCall(calls, object(object(call).function))
+      for (const call of made) addCall(calls, object(call))
       if (chunk.done === true) last = chunk
       return thought !== '' || text !== '' || made.length > 0 || chunk.done === true
     },
@@ -55,17 +55,30 @@ export function createReplyCollector(request: ModelRequest, onDelta: (delta: Mod
   }
 }
 
-type SentCall = { tool: string; sent: unknown }
+/** `id` and `index` as the server gave them, if it did. */
+type SentCall = { tool: string; sent: unknown; id: unknown; index: unknown }
 
-/** Each entry is a call of its own, whatever its index says; one without a name goes on with the arguments before it. */
-function addCall(calls: SentCall[], { name, arguments: sent }: Record<string, unknown>): void {
-  const previous = calls.at(-1)
-  if (!name && previous && typeof previous.sent === 'string' && typeof sent === 'string') previous.sent += sent
-  else calls.push({ tool: string(name), sent })
+/**
+ * Each entry is a call of its own, whatever its index says: servers number all of them 0. Only a piece of arguments goes on
+ * with a call: one without a name, or with the id of a call whose JSON is not complete yet.
+ */
+function addCall(calls: SentCall[], entry: Record<string, unknown>): void {
+  const { name, arguments: sent, index = entry.index } = object(entry.function)
+  const { id } = entry
+  const begun = name
+    ? calls.findLast((call) => isUnfinished(call, id))
+    : (calls.findLast((call) => call.index === index) ?? calls.at(-1))
+  const piece = typeof sent === 'string' ? sent : undefined
+  if (begun && typeof begun.sent === 'string' && piece !== undefined) begun.sent += piece
+  else calls.push({ tool: string(name), sent, id, index })
+}
+
+function isUnfinished(call: SentCall, id: unknown): boolean {
+  return typeof id === 'string' && id !== '' && call.id === id && decodeArguments(call.sent).invalid !== undefined
 }
 
 function count(value: unknown): number {
-  return typeof value === 'number' && value > 0 ? value : 0
+  return Number.isSafeInteger(value) ? Math.max(0, value as number) : 0
 }
 
 /** Small prompts are estimated too roughly to tell. */

@@ -26,6 +26,16 @@ describe('a call that the model wrote as text (C58)', () => {
     ['with its arguments as text', '{"name":"read","arguments":"{\\"filePath\\":\\"a\\"}"}'],
     ['with parameters', '{"name":"read","parameters":{"filePath":"a"}}'],
     ['wrapped as a function', '{"type":"function","function":{"name":"read","arguments":{"filePath":"a"}}}'],
+    ['in a fence of another spelling', '```JSON\r\n{"name":"read","arguments":{"filePath":"a"}}\r\n```\n'],
+    ['in other tags', '<tools>{"name":"read","arguments":{"filePath":"a"}}</tools>'],
+    ["behind Llama's mark", '<|python_tag|>{"name":"read","parameters":{"filePath":"a"}}'],
+    ["behind Mistral's mark", '[TOOL_CALLS][{"name":"read","arguments":{"filePath":"a"}}]'],
+    ['as a function tag with JSON', '<function=read>{"filePath":"a"}</function>'],
+    [
+      'in tags of the function',
+      '<tool_call>\n<function=read>\n<parameter=filePath>\na\n</parameter>\n</function>\n</tool_call>',
+    ],
+    ['after thinking twice', '<think>\n\n</think>\n<think>hm</think>\n{"name":"read","arguments":{"filePath":"a"}}'],
     ['after thinking', '<think>I need {"a": 1}.</think>\n{"name":"read","arguments":{"filePath":"a"}}'],
   ])('%s is one call, and no answer', async (_, content) => {
     const { reply, streamed } = await replyToContent(content)
@@ -41,6 +51,20 @@ describe('a call that the model wrote as text (C58)', () => {
     expect((await replyToContent(`[${one}, ${other}]`)).reply.calls).toEqual([readA, readB])
     const tagged = `<tool_call>${one}</tool_call>\n<tool_call>${other}</tool_call>`
     expect((await replyToContent(tagged)).reply.calls).toEqual([readA, readB])
+  })
+
+  test('two fences are two calls', async () => {
+    const fenced = ['a', 'b'].map((path) => `\`\`\`json\n{"name":"read","arguments":{"filePath":"${path}"}}\n\`\`\``)
+    expect((await replyToContent(fenced.join('\n'))).reply.calls).toEqual([readA, readB])
+  })
+
+  test('tags and line breaks within the arguments are part of them', async () => {
+    const content = '<tool_call>a</tool_call>\n<parameter=x>'
+    const written = { tool: 'write', args: { filePath: 'a', content } }
+    const asJson = JSON.stringify({ name: 'write', arguments: written.args })
+    expect((await replyToContent(`<tool_call>${asJson}</tool_call>`)).reply.calls).toEqual([written])
+    const parameters = `<parameter=filePath>\na\n</parameter>\n<parameter=content>\n${content}\n</parameter>`
+    expect((await replyToContent(`<function=write>\n${parameters}\n</function>`)).reply.calls).toEqual([written])
   })
 
   test('tags at the end of an answer are a call, and the answer stays', async () => {
@@ -60,6 +84,8 @@ describe('a call that the model wrote as text (C58)', () => {
     ['an empty list', '[]'],
     ['JSON that is cut', '{"name":"read","arguments":{"filePath":'],
     ['tags in the middle of an answer', 'Write <tool_call>{"name":"read","arguments":{}}</tool_call> to read.'],
+    ['a function that was not offered', '<function=rm_all>{"filePath":"a"}</function>'],
+    ['a function tag that is cut', '<function=read>\n<parameter=filePath>\na'],
     ['a fence of another language', '```ts\nconst a = 1\n```'],
   ])('%s stays text', async (_, content) => {
     const { reply, streamed } = await replyToContent(content)
@@ -120,11 +146,28 @@ describe('several calls (C60)', () => {
   })
 
   test('a call in fragments is one call', async () => {
-    const fragments = [
-      { name: 'read', arguments: '{"filePa' },
-      { name: '', arguments: 'th":"a"}' },
-    ].map((fragment) => said({ tool_calls: [{ index: 0, function: fragment }] }))
-    expect((await replyTo([...fragments, done])).reply.calls).toEqual([readA])
+    const begin = { name: 'read', arguments: '{"filePa' }
+    const rest = { arguments: 'th":"a"}' }
+    const callOf = (...pieces: object[]) => replyTo([...pieces.map((piece) => said({ tool_calls: [piece] })), done])
+    for (const name of ['', undefined]) {
+      const pieces = [begin, { ...rest, name }].map((piece) => ({ index: 0, function: piece }))
+      expect((await callOf(...pieces)).reply.calls).toEqual([readA])
+    }
+    const named = [begin, { ...rest, name: 'read' }].map((piece) => ({ index: 0, id: 'c1', function: piece }))
+    expect((await callOf(...named)).reply.calls).toEqual([readA])
+  })
+
+  test('fragments of two calls that come in turn go by their index', async () => {
+    const chunks = [
+      ...[0, 1].map((index) => ({ index, id: `c${index}`, function: { name: 'read', arguments: '' } })),
+      ...['a', 'b'].map((path, index) => ({ index, function: { arguments: JSON.stringify({ filePath: path }) } })),
+    ].map((piece) => said({ tool_calls: [piece] }))
+    expect((await replyTo([...chunks, done])).reply.calls).toEqual([readA, readB])
+  })
+
+  test('with one id between them are two calls', async () => {
+    const chunk = said({ tool_calls: [call({ id: 'same' }, 'a'), call({ id: 'same' }, 'b')] })
+    expect((await replyTo([chunk, done])).reply.calls).toEqual([readA, readB])
   })
 })
 
@@ -160,6 +203,22 @@ describe('thinking (C62)', () => {
     const { reply, streamed } = await replyToContent('<think>plan</think>\n\nAnswer <think> too')
     expect(reply).toMatchObject({ text: 'Answer <think> too', thinking: 'plan' })
     expect(streamed).toBe('Answer <think> too')
+  })
+
+  test('in several tags, or in empty ones, leaves the answer alone', async () => {
+    const twice = await replyToContent('<think>a</think>\n<think>b</think>\n\nAnswer')
+    expect(twice.reply).toMatchObject({ text: 'Answer', thinking: 'ab' })
+    expect((await replyToContent('<think>\n\n</think>\n\nAnswer')).reply.text).toBe('Answer')
+    expect((await replyToContent('<think></think>\n\nAnswer')).reply).toMatchObject({ text: 'Answer', thinking: '' })
+  })
+
+  test('that the template opened and the model only closed is thinking', async () => {
+    const answer = await replyTo([said({ content: 'They greet me.\n' }), said({ content: '</think>\n\nHello' }), done])
+    expect(answer.reply).toMatchObject({ text: 'Hello', thinking: 'They greet me.\n', calls: [] })
+    const content = 'Read it.\n</think>\n\n{"name":"read","arguments":{"filePath":"a"}}'
+    expect((await replyTo([said({ content }), done])).reply).toMatchObject({ text: '', calls: [readA] })
+    const about = 'The tag `</think>` ends what <think>\n</think>\nbegins.'
+    expect((await replyTo([said({ content: about }), done])).reply).toMatchObject({ text: about, thinking: '' })
   })
 
   test('before a call leaves the call as it is', async () => {

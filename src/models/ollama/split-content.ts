@@ -1,5 +1,5 @@
 import type { ModelCall, ModelDelta } from '../../core/model.ts'
-import { parseCallText } from './parse-call-text.ts'
+import { beginsCall, parseCallText } from './parse-call-text.ts'
 
 /** Takes a reply's content piece by piece and tells thinking, answer and calls apart. */
 export type ContentSplitter = {
@@ -22,6 +22,7 @@ export function createContentSplitter(
   const said = { text: '', thinking: '' }
   let mode = 'start' as Mode
   let waiting = ''
+  let hasThought = false
 
   function say(type: ModelDelta['type'], text: string): void {
     if (text === '') return
@@ -33,6 +34,7 @@ export function createContentSplitter(
   const steps: Record<Mode, () => boolean> = {
     start() {
       const begun = waiting.trimStart()
+      if (hasThought) waiting = begun
       if (openThink.startsWith(begun)) return begun === openThink && enterThinking(begun)
       return begun.startsWith(openThink) ? enterThinking(begun) : enter('answer')
     },
@@ -45,11 +47,11 @@ export function createContentSplitter(
         return false
       }
       say('thinking', waiting.slice(0, end))
-      waiting = waiting.slice(end + closeThink.length).trimStart()
-      return enter('answer')
+      waiting = waiting.slice(end + closeThink.length)
+      hasThought = true
+      return enter('start')
     },
     answer() {
-      waiting = said.thinking === '' ? waiting : waiting.trimStart()
       const verdict = offered.length === 0 ? 'no' : mayBeCall(waiting.trimStart())
       return verdict === 'unsure' ? false : enter(verdict === 'yes' ? 'held' : 'flowing')
     },
@@ -81,19 +83,29 @@ export function createContentSplitter(
     end() {
       const calls = mode === 'held' ? parseCallText(waiting, offered) : undefined
       if (!calls) say(mode === 'thinking' ? 'thinking' : 'text', waiting)
-      return { text: calls ? said.text.trimEnd() : said.text, thinking: said.thinking, calls: calls ?? [] }
+      const { text, thinking } = hasThought ? said : withoutUnopened(said)
+      if (calls) return { text: text.trimEnd(), thinking, calls }
+      const late = text === said.text ? undefined : parseCallText(text, offered)
+      return { text: late ? '' : text, thinking, calls: late ?? [] }
     },
   }
 }
 
+type Said = { text: string; thinking: string }
+
+/** Some templates open the thinking themselves: of its tags the model only writes the one that closes, on a line of its own. */
+function withoutUnopened({ text, thinking }: Said): Said {
+  const [whole, thought] = /^([\s\S]*?)(?<=^|\n)[ \t]*<\/think>[ \t]*(?:\r?\n|$)\s*/.exec(text) ?? []
+  if (whole === undefined || thought!.includes(openThink)) return { text, thinking }
+  return { text: text.slice(whole.length), thinking: thinking + thought }
+}
+
 /** Whether an answer that begins so may be a call written as text. */
 function mayBeCall(begun: string): 'yes' | 'no' | 'unsure' {
-  if (begun === '' || openCall.startsWith(begun) || '```'.startsWith(begun))
-    return begun === openCall ? 'yes' : 'unsure'
-  if (begun.startsWith('{') || begun.startsWith('[') || begun.startsWith(openCall)) return 'yes'
-  if (!begun.startsWith('```')) return 'no'
+  if (begun === '' || '```'.startsWith(begun)) return 'unsure'
+  if (!begun.startsWith('```')) return beginsCall(begun)
   if (!begun.includes('\n')) return begun.length > 20 ? 'no' : 'unsure'
-  return /^```(json|tool_call|tool_code|)\s*\n/.test(begun) ? 'yes' : 'no'
+  return /^```(json|tool_call|tool_code|)\s*\n/i.test(begun) ? 'yes' : 'no'
 }
 
 /** Length of the longest end of `text` with which `tag` begins. */
