@@ -103,6 +103,27 @@ describe('arguments of a call (C59)', () => {
   })
 })
 
+describe('a call of a tool that nobody has', () => {
+  test.each(['Reed', '__proto__', 'constructor', ''])(
+    'named %j is told so, and goes back under its name',
+    async (name) => {
+      const wire = await createWire([[calls({ name, arguments: {} }), done], answer])
+      expect((await wire.play('go')).text).toBe('the answer')
+      expect(madeCalls(wire.chats[1] as Chat)).toEqual([{ name, arguments: {} }])
+      expect(results(wire.chats[1] as Chat)).toEqual([expect.stringContaining(`unknown tool "${name}"`)])
+    },
+  )
+})
+
+describe('numbers that are none', () => {
+  test('in the usage count as nothing', async () => {
+    const numbers = { prompt_eval_count: '12', eval_count: -4 }
+    const wire = await createWire([[said({ content: 'the answer' }), { ...done, ...numbers }]])
+    const { usage } = await wire.play('go')
+    expect(usage).toMatchObject({ inputTokens: 0, outputTokens: 0 })
+  })
+})
+
 describe('several calls in one reply (C60)', () => {
   const withIndex = (name: string, args: object, id?: string) => ({
     ...(id && { id }),
@@ -189,6 +210,14 @@ describe('a reply without an answer (C62)', () => {
   test('because the output limit was hit says so', async () => {
     const wire = await createWire([[said({ thinking: 'on and on' }), { ...done, done_reason: 'length' }]])
     expect((await wire.play('go')).error?.message).toMatch(/output limit/)
+  })
+
+  test('an answer that the output limit cut is given, and that it was cut', async () => {
+    const wire = await createWire([[said({ content: 'half an ans' }), { ...done, done_reason: 'length' }]])
+    expect((await wire.play('go')).text).toBe('half an ans')
+    expect(ofType(wire.events, 'model.truncated').map(({ message }) => message)).toEqual([
+      expect.stringMatching(/output limit/),
+    ])
   })
 
   test('at first, and one at the second try: that one counts', async () => {

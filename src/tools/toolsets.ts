@@ -137,5 +137,7 @@ export function chooseToolset(
 
 /** The name under which a toolset shows a canonical tool. */
 export function shownName(toolset: Toolset, canonical: string): string {
-  return toolsets[toolset].names[canonical] ?? canonical
+  const { names } = toolsets[toolset]
+  // A model may ask for `constructor`, which every object has.
+  return Object.hasOwn(names, canonical) ? names[canonical]! : canonical
 }

@@ -19,7 +19,7 @@ export async function requestReply(activation: Activation, board: string): Promi
   const release = task.slot?.server
   const model = createModel(task.model)
   try {
-    const reply = await askWithRoom(activation, model, board)
+    const reply = withCutWarning(await askWithRoom(activation, model, board))
     for (const message of reply.warnings) activation.emit({ type: 'model.truncated', message })
     await append([assistantRecord(activation, turn, reply)], { release })
     return undefined
@@ -30,6 +30,13 @@ export async function requestReply(activation: Activation, board: string): Promi
     await append([{ type: 'turn.failed', turn, error }], { release })
     return { outcome: 'failed', error }
   }
+}
+
+/** An answer that was cut reads like one that was not. */
+function withCutWarning(reply: ModelReply): ModelReply {
+  if (reply.finish !== 'length') return reply
+  const warning = "the reply was cut at the server's output limit. Raise num_predict, or ask for less at once."
+  return { ...reply, warnings: [...reply.warnings, warning] }
 }
 
 /** Asks; before the context is full, and when the server says it is, the history is summed up first. */
