@@ -8,7 +8,7 @@ import { parseConfig } from './definitions/config-file.ts'
 import { lintRules } from './definitions/lint-rules.ts'
 import { loadConfig, rulesOf } from './definitions/load-config.ts'
 import { userConfigDir } from './definitions/paths.ts'
-import { loadTrust, type TrustState } from './definitions/trust.ts'
+import { loadGivenTrust, type TrustState } from './definitions/trust.ts'
 import { fetchProxies } from './fetch-proxies.ts'
 import { defaultRules } from './permissions/default-rules.ts'
 import { parseRuleFlag } from './permissions/flags.ts'
@@ -34,8 +34,8 @@ export type Configured = {
 
 /** Loads configuration as far as it is trusted. Throws `bad-config` with path and line, `bad-usage` for a flag. */
 export async function loadSettings({ options, env, dir, dataDir, worktree }: RuntimePlace): Promise<Configured> {
-  const trust = await loadTrust(dataDir, worktree, dir)
-  const trusted = options.trust === true || trust.trusted
+  const trust = options.trust === true ? trustedOnce : await loadGivenTrust(dataDir, worktree, dir)
+  const { trusted } = trust
   const loaded = await loadConfig({ worktree, userConfigDir: userConfigDir(env), trusted })
   const rules = loaded.rules.map(withCanonicalKey)
   const config = parseConfig(options.config ?? {}, loaded.config)
@@ -44,11 +44,13 @@ export async function loadSettings({ options, env, dir, dataDir, worktree }: Run
   return {
     config,
     settings: settingsOf(options, { config, rules: [...rules, ...given], trusted }),
-    trust: { ...trust, trusted },
+    trust,
     diagnostics: [...loaded.diagnostics, ...lintConfig(rules)],
     ...(loaded.unused !== undefined && { unused: loaded.unused }),
   }
 }
+
+const trustedOnce: TrustState = { trusted: true, refused: false, changed: [], parts: [] }
 
 function lintConfig(rules: Rule[]): Diagnostic[] {
   const [user, project] = (['user', 'project'] as const).map((scope) => rules.filter(({ source }) => source === scope))

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { lstatSync, realpathSync } from 'node:fs'
+import { lstatSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 import { parse } from 'yaml'
 import type { AgentDefinition } from '../core/agent.ts'
@@ -12,6 +12,7 @@ import { readDefinition } from './read-definition.ts'
 export type SecurityPart = { kind: 'config' | 'agent' | 'script'; path: string; hash: string; lines: string[] }
 
 const maxScripts = 500
+const maxHashedBytes = 4 * 1024 * 1024
 const maxLine = 200
 
 /**
@@ -85,18 +86,20 @@ function scriptParts(worktree: string, dir: string): SecurityPart[] {
   const paths = projectFolders(worktree, dir, 'skills').flatMap(({ path }) =>
     listFiles(path, (entry) => entry.isFile() && !/\.md$/i.test(entry.name), { seen }),
   )
-  return paths.slice(0, maxScripts).flatMap((path) => {
-    const text = textOf(path)
-    const hash = text === undefined ? 'unread' : sha256(text)
-    return [
-      {
-        kind: 'script',
-        path: nameIn(worktree, path),
-        hash,
-        lines: ['a file of a skill, run only by a command that is allowed'],
-      },
-    ]
-  })
+  const lines = ['a file of a skill, run only by a command that is allowed']
+  return paths
+    .slice(0, maxScripts)
+    .map((path) => ({ kind: 'script', path: nameIn(worktree, path), hash: hashOfFile(path), lines }))
+}
+
+/** Of its bytes; what is very large is known by its size and time. */
+function hashOfFile(path: string): string {
+  try {
+    const { size, mtimeMs } = statSync(path)
+    return size > maxHashedBytes ? `${size} bytes of ${mtimeMs}` : sha256(readFileSync(path))
+  } catch {
+    return 'unread'
+  }
 }
 
 function projectFolders(worktree: string, dir: string, what: 'agents' | 'skills') {
@@ -121,6 +124,6 @@ function capped(line: string): string {
   return line.length > maxLine ? `${line.slice(0, maxLine)}…` : line
 }
 
-function sha256(text: string): string {
+function sha256(text: string | Buffer): string {
   return createHash('sha256').update(text).digest('hex')
 }

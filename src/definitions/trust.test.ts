@@ -77,6 +77,11 @@ describe('trust', () => {
     expect(await trusted()).toBe(true)
     await put('project/.troupe/skills/s/run.sh', 'touch M\n')
     expect(await trusted()).toBe(false)
+    await writeFile(join(root, 'project/.troupe/skills/s/tool'), Buffer.from([0x7f, 0x45, 0xff, 0]))
+    await trust(join(root, 'data'), join(root, 'project'))
+    expect(await trusted()).toBe(true)
+    await writeFile(join(root, 'project/.troupe/skills/s/tool'), Buffer.from([0x7f, 0x45, 0xfe, 0]))
+    expect(await trusted()).toBe(false)
   })
 
   test('from a folder inside counts for the agents on the way up, and leaves those of other folders', async () => {

@@ -20,7 +20,14 @@ type TrustRecord = { worktree?: unknown; config?: unknown; parts?: unknown; refu
  * another than it was, must be trusted anew. `dir`: where the program was started, inside the worktree.
  */
 export async function isTrusted(dataDir: string, worktree: string, dir = worktree): Promise<boolean> {
-  return (await loadTrust(dataDir, worktree, dir)).trusted
+  return (await loadGivenTrust(dataDir, worktree, dir)).trusted
+}
+
+/** As `loadTrust`; but of a folder of which nothing has been said, nothing is read. */
+export async function loadGivenTrust(dataDir: string, worktree: string, dir = worktree): Promise<TrustState> {
+  const real = await realpath(worktree)
+  const isKnown = parseRecord(await bytesOf(recordPath(dataDir, real)))?.worktree === real
+  return isKnown ? loadTrust(dataDir, worktree, dir) : { trusted: false, refused: false, changed: [], parts: [] }
 }
 
 /** The same with what it is about. Reads the project's files, runs nothing. */
