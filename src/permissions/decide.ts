@@ -8,6 +8,7 @@ import { type CommandJudge, judgeCommand } from './judge-command.ts'
 import type { Part } from './judged-part.ts'
 import { isProtected } from './protected-path.ts'
 import { createRuleBook, type RuleBook, stricter } from './resolve-rules.ts'
+import { trimBlanks } from './shell/trim-blanks.ts'
 
 /**
  * What is to happen with a request. `reason`: for a denial, the text for the model; else a short phrase for people.
@@ -36,6 +37,9 @@ export type DeciderOptions = {
   agentMayLoosen: boolean
 }
 
+// Linux takes no argument of 128 KB or more.
+const maxArgument = 128 * 1024 - 1
+
 export type Decide = (request: PermissionRequest) => Decision
 
 /**
@@ -50,7 +54,8 @@ export function createDecider(options: DeciderOptions): Decide {
   const judge = (key: string, pattern: string, guarded?: boolean) => judgeOther(book, key, pattern, guarded)
   const commands = { book, answers: answers.filter((answer) => answer !== undefined), dir, judgeOther: judge }
   return (request) => {
-    if (request.key === 'bash' && request.pattern.includes('\0')) return refuse('a command cannot hold a NUL character')
+    const impossible = request.key === 'bash' ? findImpossible(request.pattern) : undefined
+    if (impossible !== undefined) return refuse(impossible)
     const judged = judgeAll(commands, request)
     const eased = settings.permissionMode === 'edits' ? judged.map(easeEdit) : judged
     const sandbox = request.key === 'bash' ? settings.sandbox : undefined
@@ -60,6 +65,12 @@ export function createDecider(options: DeciderOptions): Decide {
       ? decision
       : { ...decision, leave: leaveOf(sandbox, parts, dir, decision.action === 'ask') }
   }
+}
+
+/** What no shell could be handed. */
+function findImpossible(command: string): string | undefined {
+  if (command.length > maxArgument) return 'a command this long cannot be run; write it to a script file and run that'
+  return command.includes('\0') ? 'a command cannot hold a NUL character' : undefined
 }
 
 function judgeAll(commands: CommandJudge, request: PermissionRequest): Part[] {
@@ -104,7 +115,7 @@ function grantOf({ pattern }: PermissionRequest, parts: Part[]): Rule | undefine
   const [first] = asking
   if (asking.some(({ key, spelled }) => key !== first?.key || spelled)) return undefined
   if (asking.every(({ grant }) => grant?.pattern === first?.grant?.pattern)) return first?.grant
-  return first?.key === 'bash' ? grantFor('bash', pattern.trim()) : undefined
+  return first?.key === 'bash' ? grantFor('bash', trimBlanks(pattern)) : undefined
 }
 
 /** In the mode `edits` what would be asked of an edit is allowed; what lies outside or is claimed asks by itself. */

@@ -63,7 +63,7 @@ export function covers({ argv: stored, more }: Rule, argv: string[], isOpen: boo
  */
 export function storedWords({ key, pattern, action, argv, ...rest }: Rule): Rule | undefined {
   if (key !== 'bash' || action !== 'allow') return undefined
-  if (argv !== undefined) return { key, pattern, action, argv, ...rest }
+  if (Array.isArray(argv)) return { key, pattern, action, argv, ...rest }
   const words = /^[^*?]+ \*$/.test(pattern) ? pattern.slice(0, -2).split(' ') : undefined
   return words && { key, pattern, action, argv: words, more: true, ...rest }
 }

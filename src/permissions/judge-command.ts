@@ -11,6 +11,7 @@ import { isBare, isStricter, type RuleBook, type Verdict } from './resolve-rules
 import { textOfWords } from './shell/quote-words.ts'
 import { readCommand } from './shell/read-command.ts'
 import type { Redirect, Script, ShellUnit } from './shell/script.ts'
+import { trimBlanks } from './shell/trim-blanks.ts'
 import type { Word } from './shell/words.ts'
 import { looseSpellings, spellings } from './spellings.ts'
 import { isWild } from './wildcard.ts'
@@ -24,7 +25,9 @@ export type CommandJudge = {
   judgeOther(key: string, pattern: string, guarded?: boolean): Part
 }
 
-const maxUnits = 200
+const maxUnits = 100
+const maxWords = 400
+const maxGlobs = 12
 const sinks = /^\/dev\/(null|stdout|stderr|tty|fd\/[012])$/
 
 /**
@@ -32,15 +35,26 @@ const sinks = /^\/dev\/(null|stdout|stderr|tty|fd\/[012])$/
  * the worktree, and why it is not understood, where it is not.
  */
 export function judgeCommand(judge: CommandJudge, request: PermissionRequest): Part[] {
-  const command = request.pattern.trim()
+  const command = trimBlanks(request.pattern)
   const folder = request.cwd ?? judge.dir
-  const script = readCommand(command, folder)
+  const script = bounded(readCommand(request.pattern, folder))
   const whole = judgeWhole(judge, command, script)
-  const units = script.units.slice(0, maxUnits).flatMap((unit) => judgeUnit(judge, unit))
-  const redirects = script.redirects.slice(0, maxUnits).flatMap((redirect) => judgeRedirect(judge, redirect))
+  const units = script.units.flatMap((unit) => judgeUnit(judge, unit))
+  const redirects = script.redirects.flatMap((redirect) => judgeRedirect(judge, redirect))
   const loose = script.problems.length > 0 ? looseOutsidePaths(command, judge.dir, folder) : []
   const outside = loose.map((path) => judge.judgeOther('external_directory', path))
   return distinct([...settle(whole, units), ...redirects, ...outside])
+}
+
+/** Of what has very many parts only the first are looked at in full: it asks in any case. */
+function bounded({ units, redirects, problems }: Script): Script {
+  const words = units.flatMap(({ words, folders }) => folders.flatMap(() => words))
+  const isSmall =
+    units.length + redirects.length <= maxUnits &&
+    words.length <= maxWords &&
+    words.filter(({ glob }) => glob).length <= maxGlobs
+  if (isSmall) return { units, redirects, problems }
+  return { units: [], redirects: [], problems: ['it has very many parts', ...problems] }
 }
 
 /** `answer`: what an exact rule says of the whole line; `parts`: what is to be judged of it as a whole. */
@@ -49,7 +63,7 @@ type Whole = { answer?: Verdict; parts: Part[] }
 function judgeWhole({ book }: CommandJudge, command: string, { units, problems }: Script): Whole {
   const verdict = book.resolve('bash', command, { admits: isExact })
   const isAnswered = verdict.action === 'allow' && verdict.rule !== undefined && isExact(verdict.rule)
-  const why = units.length > maxUnits ? 'it has very many commands' : problems[0]
+  const why = problems[0]
   const isOne = units.length > 0 && why === undefined
   const spelled = isOne ? new Set([command]) : looseSpellings(command)
   const restricted = book.restricts('bash') ? restrictions(book, spelled, verdict.action) : []

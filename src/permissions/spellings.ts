@@ -16,9 +16,12 @@ const gitOptionsWithValue = new Set(
 )
 const finders = new Set('find fd fdfind'.split(' '))
 const runFlag = /^(-exec|-execdir|-ok|-okdir|-[xX]|--exec|--exec-batch)$/
-const maxSuffixes = 64
+const maxRuns = 16
+const maxSuffixes = 32
 const maxTokens = 200
 const maxParts = 20_000
+const maxWrapped = 24
+const maxFound = 8000
 
 /**
  * Other spellings of one simple command, given as its words, for rules that restrict: without the folder of the program,
@@ -36,7 +39,9 @@ export function spellings(tokens: string[]): Set<string> {
  */
 export function looseSpellings(command: string): Set<string> {
   const found = new Set<string>([command])
-  for (const tokens of parts(command)) addAll(found, tokens)
+  for (const tokens of parts(command)) {
+    if (found.size < maxFound) addAll(found, tokens)
+  }
   return found
 }
 
@@ -45,21 +50,29 @@ export function looseWords(command: string): string[] {
   return parts(command).flat()
 }
 
+/** What a search runs on each thing that it finds counts as well. */
 function addAll(found: Set<string>, tokens: string[]): void {
+  const at = programAt(tokens)
+  addUnwrapped(found, tokens, at)
+  if (!finders.has(basename(tokens[at] ?? ''))) return
+  const runs = tokens.flatMap((token, n) => (runFlag.test(token) ? [n + 1] : [])).slice(0, maxRuns)
+  for (const run of runs.map((from) => tokens.slice(from, from + maxTokens))) addUnwrapped(found, run, programAt(run))
+}
+
+function programAt(tokens: string[]): number {
   let at = 0
   while (at < tokens.length && (prefixes.has(tokens[at]!) || assignment.test(tokens[at]!))) at++
+  return at
+}
+
+/** The words as they are, and from each word on that may be a program run by the one at `at`. */
+function addUnwrapped(found: Set<string>, tokens: string[], at: number): void {
   const isWrapped = wrappers.has(basename(tokens[at] ?? ''))
   const last = isWrapped ? Math.min(tokens.length, at + maxSuffixes) : at + 1
   add(found, tokens)
-  for (let from = at; from < last; from++) add(found, tokens.slice(from, from + maxTokens))
-  if (finders.has(basename(tokens[at] ?? ''))) addRun(found, tokens.slice(at))
-}
-
-/** What a search runs on each thing that it finds. */
-function addRun(found: Set<string>, tokens: string[]): void {
-  const run = tokens.findIndex((token) => runFlag.test(token))
-  if (run !== -1) addAll(found, tokens.slice(run + 1, run + maxTokens))
-  if (run !== -1) addRun(found, tokens.slice(run + 1))
+  for (let from = at; from < last; from++) {
+    add(found, tokens.slice(from, from + (isWrapped && from > at ? maxWrapped : maxTokens)))
+  }
 }
 
 function parts(command: string): string[][] {

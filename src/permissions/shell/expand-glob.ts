@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { compileWildcard } from '../wildcard.ts'
 
 const maxEntries = 1000
+const maxFolders = 32
 
 /**
  * What the shell may make of a word with `*`, `?` or `[`: the paths that match, or the word itself where none does. At
@@ -11,7 +12,10 @@ const maxEntries = 1000
 export function expandGlob(text: string, folder: string): string[] | undefined {
   const isAbsolute = text.startsWith('/')
   let found = [isAbsolute ? '/' : '']
+  let searched = 0
   for (const part of text.split('/').filter((part) => part !== '')) {
+    if (/[*?[]/.test(part)) searched += found.length
+    if (searched > maxFolders) return undefined
     const next = found.map((path) => step(path, part, folder))
     if (next.some((paths) => paths === undefined)) return undefined
     found = next.flat() as string[]
@@ -23,10 +27,10 @@ export function expandGlob(text: string, folder: string): string[] | undefined {
 function step(path: string, part: string, folder: string): string[] | undefined {
   const prefix = path === '' || path.endsWith('/') ? path : `${path}/`
   if (!/[*?[]/.test(part)) return [prefix + part]
-  const matches = compileWildcard(part.replace(/\[.*/, '*'))
+  const matches = compileWildcard(part.replace(/\[.*/s, '*'))
   const names = namesIn(path.startsWith('/') ? path : join(folder, path))
   // `.*` takes in `..` as well; without a dot in front hidden files are left out.
-  const hidden = part.startsWith('.') || part.startsWith('[')
+  const hidden = part.startsWith('.')
   return names
     ?.concat('.', '..')
     .filter((name) => (hidden || !name.startsWith('.')) && matches(name))

@@ -9,7 +9,9 @@ import { dynamicWord, readWord, splitWords, type Word } from './words.ts'
 export type Reading = { source: string; folder: string; nested(source: string, folders: string[]): Script }
 
 const maxDepth = 400
-const maxNodes = 4000
+const maxNodes = 3000
+const maxChanges = 8
+const maxWrappers = 8
 const inert = /^(LANG|LC_\w+|TZ|NO_COLOR|CI)$/
 const loopVariable = /^[a-z_][a-z0-9_]*$/
 const specialVariable = /path$|^(argv|status|prompt)$/
@@ -24,12 +26,13 @@ export function readScript(root: SyntaxNode, { source, folder, nested }: Reading
   const units: ShellUnit[] = []
   const redirects: Redirect[] = []
   const problems = new Set<string>()
-  let nodes = 0
   let depth = 0
+  let changes = 0
 
   const textOf = (node: SyntaxNode) => source.slice(node.startIndex, node.endIndex)
   const problem = (why: string) => void problems.add(why)
 
+  if (root.descendantCount > maxNodes) return { units, redirects, problems: ['it has very many parts'] }
   if (root.hasError) problem('it cannot be parsed')
   if (!isGap(source.slice(0, root.startIndex)) || !isGap(source.slice(root.endIndex)))
     problem('parts of it are unclear')
@@ -38,7 +41,7 @@ export function readScript(root: SyntaxNode, { source, folder, nested }: Reading
 
   function statement(node: SyntaxNode, folders: string[]): After {
     const stays = { ok: folders, failed: folders }
-    if (++nodes > maxNodes || depth > maxDepth) {
+    if (depth > maxDepth) {
       problem('it has very many parts')
       return stays
     }
@@ -65,7 +68,11 @@ export function readScript(root: SyntaxNode, { source, folder, nested }: Reading
     if (branches.has(node.type)) return branch(node, folders)
     if (node.type === 'pipeline' || node.type === 'negated_command') {
       const results = parts(node).map((child) => statement(child, folders))
-      return node.type === 'pipeline' ? stays : { ok: results[0]?.failed ?? folders, failed: results[0]?.ok ?? folders }
+      const [first = stays] = results
+      if (node.type === 'negated_command') return { ok: first.failed, failed: first.ok }
+      // Some shells run the last one in the shell itself.
+      const all = results.reduce((sum, result) => join({ ok: sum, failed: join(result) }), folders)
+      return { ok: all, failed: all }
     }
     if (node.type === 'file_redirect') redirect(node, folders)
     else if (wordKinds.has(node.type)) word(node, folders)
@@ -154,10 +161,19 @@ export function readScript(root: SyntaxNode, { source, folder, nested }: Reading
     const [body, ...rest] = parts(node)
     if (body === undefined) return { ok: folders, failed: folders }
     const hasBody = !body.type.endsWith('_redirect')
-    const extra = (hasBody ? rest : [body, ...rest]).flatMap((child) => redirection(child, folders))
-    if (hasBody && body.type === 'command') return command(body, folders, extra)
-    if (extra.length > 0) problem('parts of it are unclear')
-    return hasBody ? statement(body, folders) : { ok: folders, failed: folders }
+    const redirections = hasBody ? rest : [body, ...rest]
+    const extra = redirections.flatMap((child) => redirection(child, folders))
+    const isSplit = redirections.some((child) => child.children.some(({ type }) => type === '&>' || type === '&>>'))
+    // For dash `a &> b c` is `a &`, then c with its output in b.
+    if (extra.length > 0 && (isSplit || !hasBody || body.type !== 'command')) problem('parts of it are unclear')
+    if (!hasBody) {
+      problem('it opens files for no command')
+      return { ok: folders, failed: folders }
+    }
+    const after = body.type === 'command' ? command(body, folders, extra) : statement(body, folders)
+    if (!isSplit) return after
+    const all = join({ ok: folders, failed: join(after) })
+    return { ok: all, failed: all }
   }
 
   /** Returns words that the parser puts here but that belong to the command. */
@@ -231,12 +247,13 @@ export function readScript(root: SyntaxNode, { source, folder, nested }: Reading
     )
   }
 
-  function simple(unit: ShellUnit): After {
+  function simple(unit: ShellUnit, wrappers = 0): After {
     const { words, folders } = unit
     const stays = { ok: folders, failed: folders }
-    const inner = unwrap(words)
+    const inner = wrappers < maxWrappers ? unwrap(words) : undefined
     if (inner !== undefined) {
-      if (inner.words !== undefined) simple({ ...unit, words: inner.words, wrapped: unit.wrapped ?? words })
+      if (inner.words !== undefined)
+        simple({ ...unit, words: inner.words, wrapped: unit.wrapped ?? words }, wrappers + 1)
       if (inner.script !== undefined) include(nested(inner.script, folders), unit)
       if (/^(cd|pushd|popd)$/.test(inner.words?.[0]?.text ?? '')) problem('it changes folders in a wrapper')
       return stays
@@ -245,7 +262,7 @@ export function readScript(root: SyntaxNode, { source, folder, nested }: Reading
     const program = words[0]?.text
     if (program === 'popd') problem('it changes to an unknown folder')
     if (program !== 'cd' && program !== 'pushd') return stays
-    const to = followCd(words, folders)
+    const to = ++changes > maxChanges ? undefined : followCd(words, folders)
     if (to === undefined) problem('it changes to an unknown folder')
     return { ok: to ?? folders, failed: folders }
   }
@@ -292,7 +309,9 @@ export function readScript(root: SyntaxNode, { source, folder, nested }: Reading
     const only = node.type === 'command_name' && node.children.length === 1 ? node.children[0]! : node
     inside(only, folders)
     const read = readWord(raw)
-    if (read !== undefined) return { ...read, dynamic: read.dynamic || only.type === 'ansi_c_string' }
+    // `{name}>file` sets a variable in bash.
+    if (/^\{[A-Za-z_]\w*\}$/.test(raw)) problem(`it may set ${raw}`)
+    if (read !== undefined) return read
     if (!only.type.endsWith('_substitution')) problem('parts of it are unclear')
     return dynamicWord(raw)
   }
@@ -311,7 +330,8 @@ export function readScript(root: SyntaxNode, { source, folder, nested }: Reading
       sequence(node, folders)
       return
     }
-    if (++nodes > maxNodes || ++depth > maxDepth) return problem('it has very many parts')
+    if (depth > maxDepth) return problem('it has very many parts')
+    depth++
     // A string may swallow blanks between its parts: they are part of the word, which is not literal then.
     if (node.type === 'string' || node.type === 'expansion')
       for (const child of node.children) child.isNamed && inside(child, folders)

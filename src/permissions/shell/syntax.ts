@@ -3,7 +3,7 @@ import type { Node } from 'web-tree-sitter'
 /** A node of the parser's tree. */
 export type SyntaxNode = Pick<
   Node,
-  'type' | 'isNamed' | 'isMissing' | 'isError' | 'hasError' | 'startIndex' | 'endIndex'
+  'type' | 'isNamed' | 'isMissing' | 'isError' | 'hasError' | 'descendantCount' | 'startIndex' | 'endIndex'
 > & {
   readonly children: SyntaxNode[]
 }
@@ -45,7 +45,7 @@ export const understood: ReadonlyMap<string, ReadonlySet<string>> = new Map(
 
 /** Parts of words that hold nothing else that could run. */
 export const leaves: ReadonlySet<string> = new Set(
-  'word number string_content raw_string variable_name special_variable_name file_descriptor ansi_c_string heredoc_start heredoc_end'.split(
+  'word number string_content raw_string variable_name special_variable_name file_descriptor heredoc_start heredoc_end'.split(
     ' ',
   ),
 )

@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { Language, Parser } from 'web-tree-sitter'
+import { Language, Parser, type ParseState } from 'web-tree-sitter'
 import type { ParseShell } from './syntax.ts'
 
-const maxParseMs = 60
+// A step is about 40 tokens; 10,000 characters take 500 at most. After an error each can take far longer.
+const maxSteps = 600
+const maxStepsWithError = 100
+const maxParseMs = 120
 
 /** The parser for shell commands. Takes about 100 ms and 15 MB, once per thread: import it when there is something to parse. */
 export async function createShellParser(): Promise<ParseShell> {
@@ -13,7 +16,10 @@ export async function createShellParser(): Promise<ParseShell> {
   const parser = new Parser().setLanguage(language)
   return (source, use) => {
     const deadline = performance.now() + maxParseMs
-    const tree = parser.parse(source, null, { progressCallback: () => performance.now() > deadline })
+    let steps = 0
+    const isTooLong = ({ hasError }: ParseState) =>
+      ++steps > (hasError ? maxStepsWithError : maxSteps) || performance.now() > deadline
+    const tree = parser.parse(source, null, { progressCallback: isTooLong })
     if (tree === null) {
       parser.reset()
       return undefined

@@ -36,7 +36,7 @@ const dynamic: Read = { word: { text: '', glob: false, tilde: false, dynamic: tr
 
 function readFrom(source: string, start: number): Read | undefined {
   const word = { text: '', glob: false, tilde: false, dynamic: false }
-  let braces = false
+  let [braces, bracket] = [false, false]
   let at = start
   while (at < source.length && !operators.has(source[at]!)) {
     const char = source[at]!
@@ -49,13 +49,13 @@ function readFrom(source: string, start: number): Read | undefined {
       at = quoted.end
       continue
     }
-    if (char === '*' || char === '?' || char === '[') word.glob = true
+    if (char === '*' || char === '?' || (char === ']' && bracket)) word.glob = true
+    if (char === '[') bracket = true
     if (char === '{' || char === '}') braces = true
     if (char === '~' && /^$|[=:]$/.test(word.text)) word.tilde = true
     word.text += char
     at++
   }
-  if (word.text === '[') word.glob = false
   // bash expands braces, dash does not.
   return braces && /,|\.\./.test(word.text) ? unknownFrom(source) : { word, end: at }
 }
