@@ -5,6 +5,7 @@ import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { appends } from './figures/appends.mjs'
 import { boardText } from './figures/board-text.mjs'
+import { decide } from './figures/decide.mjs'
 import { fanOut } from './figures/fan-out.mjs'
 import { firstRequest } from './figures/first-request.mjs'
 import { floors } from './figures/floors.mjs'
@@ -30,6 +31,7 @@ const figures = {
   'idle-sessions': idleSessions,
   'first-request': firstRequest,
   appends,
+  decide,
   'one-slot': oneSlot,
   'two-trees': twoTrees,
   'board-text': boardText,
