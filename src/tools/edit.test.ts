@@ -84,6 +84,8 @@ describe('edit', () => {
     ['a lone CR stays', 'p\rq\nold\nz\n', 'old', 'new', 'p\rq\nnew\nz\n'],
     ['CRLF text matches itself', 'x\r\ny\r\n', 'x\r\ny', 'x\r\nz', 'x\r\nz\r\n'],
     ['a new line in a CRLF file ends in CRLF', 'a\r\nb\r\n', 'b', 'b\nc', 'a\r\nb\r\nc\r\n'],
+    ['old text that begins with a line break takes it whole', 'a\r\nb\r\nc', '\nb', '', 'a\r\nc'],
+    ['new text begins with the line break of the file', 'a\r\nb\r\n', '\nb', '\nb\nc', 'a\r\nb\r\nc\r\n'],
     ['a missing final newline stays missing', 'a\nb', 'b', 'c', 'a\nc'],
     ['an exact match is taken verbatim', 'if a:\n    x()\n', '    x()', '        x()', 'if a:\n        x()\n'],
     ['a longer ZWJ sequence survives', "s = '👩‍💻';\n", "s = '👩‍💻'", "s = '👩‍💻!'", "s = '👩‍💻!';\n"],
@@ -119,6 +121,34 @@ describe('edit', () => {
     await world.write('latin.txt', Buffer.from([0x6e, 0x3d, 0x31, 0x0a, 0xff, 0x0a]))
     await edit('latin.txt', 'n=1', 'n=2')
     expect(await world.bytes('latin.txt')).toEqual(Buffer.from([0x6e, 0x3d, 0x32, 0x0a, 0xff, 0x0a]))
+  })
+
+  test('does not look for a byte order mark alone', async () => {
+    await world.write('bom.txt', '\uFEFFabc\n')
+    const result = await edit('bom.txt', '\uFEFF', 'x')
+    expect(result).toMatchObject({ isError: true, output: expect.stringContaining('byte order mark') })
+    expect(await world.text('bom.txt')).toBe('\uFEFFabc\n')
+  })
+
+  test('tears no character apart, and writes none that is torn', async () => {
+    await world.write('f.txt', "s = '😀'\n")
+    for (const [old, replacement] of [
+      ['\ud83d', 'x'],
+      ['s', '\ud83d'],
+    ] as const) {
+      const result = await edit('f.txt', old, replacement)
+      expect(result).toMatchObject({ isError: true, output: expect.stringContaining('half of a character') })
+    }
+    const written = await world.result('write', { file_path: 'f.txt', content: 'a\ude00b' })
+    expect(written).toMatchObject({ isError: true, output: expect.stringContaining('half of a character') })
+    expect(await world.text('f.txt')).toBe("s = '😀'\n")
+  })
+
+  test('replaces a hundred thousand places that are found loosely', async () => {
+    await world.write('f.txt', '  a  b\n'.repeat(100_000))
+    const result = await edit('f.txt', 'a b\n', 'cc\n', { replace_all: true })
+    expect(result.output).toContain('in 100000 places')
+    expect(await world.text('f.txt')).toBe('  cc\n'.repeat(100_000))
   })
 
   test.each(['utf16le', 'utf16be'])('takes %s for what it is, and keeps it', async (coding) => {

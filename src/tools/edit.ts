@@ -8,7 +8,7 @@ import { lineAt } from './edit/find-spans.ts'
 import { type NotReplaced, replaceText } from './edit/replace-text.ts'
 import { explained } from './explained.ts'
 import { count } from './text.ts'
-import { codingOf } from './text-coding.ts'
+import { assertWholeCharacters, codingOf } from './text-coding.ts'
 import { utf8Of } from './text-files.ts'
 import { toolsets } from './toolsets.ts'
 import type { ResolvedPath } from './workspace.ts'
@@ -39,6 +39,7 @@ function changeOf(input: Input, context: ToolContext): ChangeRequest {
   if (input.old_string === input.new_string) {
     throw new RuntimeError('no-change', 'old_string and new_string are the same: there is nothing to change.')
   }
+  assertWholeCharacters({ old_string: input.old_string, new_string: input.new_string })
   const file = context.workspace.resolve(input.file_path)
   const plan = (before: LoadedFile | undefined) =>
     input.old_string === '' ? creation(input, file, before, context) : replacement(input, file, before, context)
@@ -69,9 +70,11 @@ function replacement(
   if (!before) throw context.workspace.notFound(file)
   const coding = codingOf(before.bytes)
   const content = coding.decode(before.bytes)
+  const wanted = coding.ofText(input.old_string)
+  if (wanted === '') throw onlyMark(file)
   const replaced = replaceText({
     content,
-    wanted: coding.ofText(input.old_string),
+    wanted,
     replacement: coding.ofText(input.new_string),
     all: input.replace_all,
     exactOnly: toolsets[context.toolset].editIsExact,
@@ -83,6 +86,11 @@ function replacement(
     spans.length === 1 ? `at line ${lineAt(content, spans[0]!.start)}` : `in ${count(spans.length, 'place')}`
   const loosely = strategy === 'Simple' ? '' : `, where the text was found but for its ${looseness[strategy]}`
   return { after: coding.encode(text), summary: `Edited ${file.relative} ${where}${loosely}.`, metadata: { strategy } }
+}
+
+function onlyMark(file: ResolvedPath): RuntimeError {
+  const message = `old_string is nothing but the byte order mark of ${file.relative}, which stays; nothing was changed. Give text of the file.`
+  return new RuntimeError('empty-old-string', message)
 }
 
 /** Line breaks and indentation are the file's own: a change of these alone is none. */

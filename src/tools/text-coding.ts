@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer'
+import { RuntimeError } from '../core/errors.ts'
 
 /** Between a file's bytes and text, without loss: what is not changed keeps its very bytes. */
 export type TextCoding = {
@@ -49,4 +50,15 @@ export function codingOf(bytes: Buffer): TextCoding {
   if (isEven && bytes[0] === 0xfe && bytes[1] === 0xff) return utf16be
   if (!isUtf8(bytes)) return bytewise
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? markedUtf8 : utf8
+}
+
+/** Throws `bad-text` for half a surrogate pair: no file can hold it, and as old text it would tear a character apart. */
+export function assertWholeCharacters(texts: Readonly<Record<string, string>>): void {
+  for (const [name, text] of Object.entries(texts)) {
+    if (!/\p{Surrogate}/u.test(text)) continue
+    throw new RuntimeError(
+      'bad-text',
+      `${name} has half of a character (a lone surrogate, \\ud800 to \\udfff); nothing was changed. Give the whole character.`,
+    )
+  }
 }

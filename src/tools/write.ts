@@ -2,6 +2,7 @@ import * as z from 'zod'
 import { applyChange, type ChangeRequest, editRequest, prepareChange } from './change-file.ts'
 import { defineTool, type ToolContext } from './define-tool.ts'
 import { count } from './text.ts'
+import { assertWholeCharacters } from './text-coding.ts'
 
 /** Creates or replaces one file with exactly the text given; makes its folders. */
 export const write = defineTool({
@@ -19,6 +20,7 @@ export const write = defineTool({
 })
 
 function changeOf({ file_path, content }: { file_path: string; content: string }, context: ToolContext): ChangeRequest {
+  assertWholeCharacters({ content })
   const file = context.workspace.resolve(file_path)
   const after = Buffer.from(content, 'utf8')
   const lines = content === '' ? 0 : content.split('\n').length - (content.endsWith('\n') ? 1 : 0)

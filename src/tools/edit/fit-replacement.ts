@@ -4,20 +4,25 @@ import { reindent } from './reindent.ts'
 import { escapedIn, withoutEscapes } from './strategies/escape-normalized.ts'
 
 /** A loose match, and what was to stand in the place of the wanted text. */
-export type FitRequest = { content: string; span: Span; strategy: Strategy; wanted: string; replacement: string }
+export type FitRequest = {
+  content: string
+  span: Span
+  strategy: Strategy
+  wanted: string
+  replacement: string
+  /** How much of the file before the place shows its style of indentation. */
+  sampleChars: number
+}
 
 /** What is written, and where. */
 export type Fitted = { span: Span; text: string }
-
-/** How much of the file before the place shows its style of indentation. */
-const sampleChars = 20_000
 
 /**
  * Makes a replacement that was written for `wanted` fit what was found instead: blanks and empty lines around it, the last
  * line break and the indentation are the file's own.
  */
 export function fitReplacement(request: FitRequest): Fitted {
-  const { content, span, strategy, wanted, replacement } = unescaped(request)
+  const { content, span, strategy, wanted, replacement, sampleChars } = unescaped(request)
   const actual = content.slice(span.start, span.end)
   const around = content.slice(Math.max(0, span.start - sampleChars), span.start).split('\n')
   if (strategy === 'TrimmedBoundary' || !isWholeLines(content, span)) {

@@ -2,14 +2,29 @@ import type { Span } from './find-spans.ts'
 
 /** The content with every span replaced by `replacement`, taken literally; everything outside of them stays as it is. */
 export function replaceSpans(content: string, spans: readonly Span[], replacement: string): string {
+  return replaceEach(
+    content,
+    spans.map((span) => ({ span, text: replacement })),
+  )
+}
+
+/** The same with a text of its own for each span; these are in order and apart. */
+export function replaceEach(content: string, places: readonly { span: Span; text: string }[]): string {
   const parts: string[] = []
   let at = 0
-  for (const { start, end } of spans) {
+  for (const { span, text: replacement } of places) {
+    const { start, end } = withWholeBreak(content, span, replacement)
     parts.push(content.slice(at, start), withLineBreaksOf(content, { start, end }, replacement))
     at = end
   }
   parts.push(content.slice(at))
   return parts.join('')
+}
+
+/** A place that begins with the LF of a CRLF takes the CR with it, for a replacement that knows of none. */
+function withWholeBreak(content: string, { start, end }: Span, replacement: string): Span {
+  const isWithin = start > 0 && content[start] === '\n' && content[start - 1] === '\r'
+  return { start: isWithin && !replacement.includes('\r') ? start - 1 : start, end }
 }
 
 /** Line breaks as the file has them there, one by one where the span has some; a replacement with its own CRs knows what it wants. */

@@ -1,7 +1,7 @@
 import { findMatch, type Strategy } from './find-match.ts'
 import type { Span } from './find-spans.ts'
 import { fitReplacement } from './fit-replacement.ts'
-import { replaceSpans } from './replace-spans.ts'
+import { replaceEach, replaceSpans } from './replace-spans.ts'
 import { wantedLines } from './text-lines.ts'
 
 export type ReplaceRequest = {
@@ -21,6 +21,10 @@ export type NotReplaced =
   | { problem: 'multiple'; strategy: Strategy; spans: Span[] }
   | { problem: 'disproportionate'; strategy: Strategy; span: Span }
 
+/** How much of the file before a place shows its style of indentation, and that of all places together. */
+const maxSampleChars = 20_000
+const maxSampledChars = 4_000_000
+
 /** Replaces a text at its one place, or at all of them, by the strategy that finds it first. Not for an empty text. */
 export function replaceText(request: ReplaceRequest): Replaced | NotReplaced {
   const { content, wanted, replacement, all } = request
@@ -32,7 +36,8 @@ export function replaceText(request: ReplaceRequest): Replaced | NotReplaced {
   if (strategy === 'Simple') return { text: replaceSpans(content, chosen, replacement), strategy, spans: chosen }
   const span = chosen.find((span) => isDisproportionate(content.slice(span.start, span.end), wanted))
   if (span) return { problem: 'disproportionate', strategy, span }
-  const fitted = chosen.map((span) => fitReplacement({ content, span, strategy, wanted, replacement }))
+  const sampleChars = Math.min(maxSampleChars, Math.ceil(maxSampledChars / chosen.length))
+  const fitted = chosen.map((span) => fitReplacement({ content, span, strategy, wanted, replacement, sampleChars }))
   return { text: replaceEach(content, fitted), strategy, spans: chosen }
 }
 
@@ -50,9 +55,4 @@ function withoutOverlaps(spans: readonly Span[]): Span[] {
     end = span.end
     return true
   })
-}
-
-/** From the last to the first, so that the offsets hold. */
-function replaceEach(content: string, places: readonly { span: Span; text: string }[]): string {
-  return places.reduceRight((text, { span, text: replacement }) => replaceSpans(text, [span], replacement), content)
 }
