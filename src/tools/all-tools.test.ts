@@ -201,14 +201,15 @@ describe('read_sub_agent', () => {
   test('pages by the same lines as read', async () => {
     const world = await createToolWorld()
     const services = { transcript: async () => ({ text: 'one\ntwo\nthree' }) }
+    const spawnable = [{ name: 'explorer', description: 'Reads code.' }]
     const page = async (args: Record<string, unknown>) =>
-      (await world.result('read_sub_agent', { job: 'exp-1', ...args }, { services })).output
+      (await world.result('read_sub_agent', { job: 'exp-1', ...args }, { services, spawnable })).output
     expect(await page({ limit: 2 })).toBe(
       'one\ntwo\n[showing lines 1-2 of 3 in exp-1; call read_sub_agent again with offset=3 to continue]',
     )
     expect(await page({ offset: 3 })).toBe('three')
     expect(await page({ offset: 4 })).toBe('exp-1 has 3 lines; offset 4 is past its end.')
-    const unknown = await world.result('read_sub_agent', { job: 'exp-9' })
+    const unknown = await world.result('read_sub_agent', { job: 'exp-9' }, { spawnable })
     expect(unknown).toMatchObject({ isError: true, output: 'no children in this test' })
   })
 })
