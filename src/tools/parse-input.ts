@@ -6,7 +6,7 @@ const maxRepairs = 3
 
 /**
  * Parses a call's arguments. What models get slightly wrong is accepted: `"20"` for 20, `"true"` for true, a JSON string
- * for an object or list, null for a missing optional, `filePath` for `file_path`. Never changes `args`.
+ * for an object or list, null or an empty text for a missing optional, `filePath` for `file_path`. Never changes `args`.
  */
 export function parseInput<Input>(schema: z.ZodType<Input>, args: Record<string, unknown>): ParsedInput<Input> {
   let input: unknown = withKnownKeys(schema, args)
@@ -23,7 +23,19 @@ function problemOf(issue: z.core.$ZodIssue): string {
   return issue.path.length > 0 ? `${issue.path.join('.')}: ${issue.message}` : issue.message
 }
 
-const otherNames: Readonly<Record<string, string>> = { path: 'file_path', filename: 'file_path', filepath: 'file_path' }
+/** What models call a parameter elsewhere. One that is not understood would be left out, and the call do something else. */
+const otherNames: Readonly<Record<string, readonly string[]>> = {
+  path: ['file_path'],
+  filename: ['file_path'],
+  filepath: ['file_path'],
+  file_path: ['path'],
+  directory: ['cwd', 'path'],
+  dir: ['cwd', 'path'],
+  folder: ['cwd', 'path'],
+  workdir: ['cwd'],
+  working_dir: ['cwd'],
+  working_directory: ['cwd'],
+}
 
 function withKnownKeys(schema: z.ZodType, args: Record<string, unknown>): Record<string, unknown> {
   if (!(schema instanceof z.ZodObject)) return args
@@ -34,11 +46,14 @@ function withKnownKeys(schema: z.ZodType, args: Record<string, unknown>): Record
       .replace(/([a-z])([A-Z])/g, '$1_$2')
       .replaceAll('-', '_')
       .toLowerCase()
-    const meant = known(snake) ? snake : otherNames[snake]
-    return meant !== undefined && known(meant) && !Object.hasOwn(args, meant) ? meant : key
+    const others = Object.hasOwn(otherNames, snake) ? otherNames[snake]! : []
+    const meant = [snake, ...others].find(known)
+    return meant !== undefined && !Object.hasOwn(args, meant) ? meant : key
   }
-  if (Object.keys(args).every(known)) return args
-  return Object.fromEntries(Object.entries(args).map(([key, value]) => [renamed(key), value]))
+  const isNothing = (key: string, value: unknown) =>
+    value === '' && known(key) && (schema.shape[key] as z.ZodType).safeParse(undefined).success
+  const entries = Object.entries(args).map(([key, value]) => [renamed(key), value] as const)
+  return Object.fromEntries(entries.filter(([key, value]) => !isNothing(key, value)))
 }
 
 /** A copy with every value of a wrong type replaced where its meaning is plain; `undefined` when there is none. */

@@ -43,6 +43,7 @@ describe('arguments', () => {
     })
     expect(await echoed({ text: 5, times: null, list: null })).toEqual({ text: '5', loud: false })
     expect(await echoed({ text: 'a', filePath: 'x' })).toEqual({ text: 'a', loud: false, file_path: 'x' })
+    expect(await echoed({ text: '', file_path: '' })).toEqual({ text: '', loud: false })
     expect(await echoed({ text: 'a', path: 'x', __proto__: { loud: true } })).toEqual({
       text: 'a',
       loud: false,

@@ -20,6 +20,18 @@ const glob = async (pattern: string, path?: string) =>
 const grep = (pattern: string, more: Record<string, unknown> = {}) => world.result('grep', { pattern, ...more })
 const lines = async (pattern: string, more?: Record<string, unknown>) => (await grep(pattern, more)).output.split('\n')
 
+test('a search keeps to its folder under the other names of path, and to all of them under none', async () => {
+  await world.write('src/a.ts', 'needle\n')
+  await world.write('b.ts', 'needle\n')
+  for (const name of ['path', 'directory', 'dir', 'folder', 'filePath']) {
+    expect((await grep('needle', { [name]: 'src' })).output).toBe('src/a.ts:1: needle')
+  }
+  expect((await grep('needle', { path: '', include: '' })).output.split('\n').sort()).toEqual([
+    'b.ts:1: needle',
+    'src/a.ts:1: needle',
+  ])
+})
+
 describe.each(engines)('glob by %s', (_, setting) => {
   beforeEach(() => void vi.stubEnv('TROUPE_RIPGREP', setting))
 
