@@ -78,13 +78,14 @@ export function lastAnswer(state: SessionState): string {
   return ''
 }
 
+/** Called for each of a message's calls, of which there may be a thousand: it asks `isWriting` only where that decides. */
 function callStep(open: OpenCall[], { running, isWriting }: StepContext): Step {
-  const firstWrite = open.find((call) => isWriting(call.tool))
-  const startable = open.filter((call) => {
-    if (running.has(call.id) || waitsOutside(call)) return false
-    return !isWriting(call.tool) || call === firstWrite
-  })
-  if (startable.length > 0) return { do: 'run', calls: startable }
+  const free = open.filter((call) => !running.has(call.id) && !waitsOutside(call))
+  if (free.length > 0) {
+    const firstWrite = open.find((call) => isWriting(call.tool))
+    const startable = free.filter((call) => call === firstWrite || !isWriting(call.tool))
+    if (startable.length > 0) return { do: 'run', calls: startable }
+  }
   if (open.some((call) => running.has(call.id))) return { do: 'wait' }
   return { do: 'suspend', waitingFor: open.filter(waitsOutside).map(waitName) }
 }

@@ -175,12 +175,22 @@ export function createKernel(base: Pick<Kernel, 'options' | 'store' | 'clock' | 
       throw new RuntimeError('unknown-session', `There is no session ${session} here. List them: troupe sessions`)
     },
     parentOf: ({ seed }) => seed.parent && entries.get(seed.parent.session),
-    childrenOf: (entry) => [...entry.jobs.keys()].flatMap((job) => entries.get(job as string as SessionId) ?? []),
-    treeOf(entry) {
-      return [entry, ...this.childrenOf(entry).flatMap((child) => this.treeOf(child))]
-    },
+    childrenOf: (entry) => [...childrenIn(entries, entry)],
+    treeOf: (entry) => [...treeIn(entries, entry)],
   }
   return kernel as Kernel
+}
+
+function* childrenIn(entries: Kernel['entries'], { jobs }: SessionEntry): Iterable<SessionEntry> {
+  for (const job of jobs.keys()) {
+    const child = entries.get(job as string as SessionId)
+    if (child) yield child
+  }
+}
+
+function* treeIn(entries: Kernel['entries'], entry: SessionEntry): Iterable<SessionEntry> {
+  yield entry
+  for (const child of childrenIn(entries, entry)) yield* treeIn(entries, child)
 }
 
 type Parts = Pick<

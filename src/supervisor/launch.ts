@@ -128,11 +128,19 @@ export function createLaunching(kernel: Kernel): Launching {
 
   /** Past the limit of children at once a child waits until one of them ends. */
   function holdOrStart(parent: SessionEntry, child: SessionEntry): void {
-    const limit = parent.seed.limits.maxChildren ?? kernel.options.settings.limits.maxChildren
-    const atWork = kernel.childrenOf(parent).filter((one) => one !== child && one.status !== 'ended' && !one.held)
-    child.held = limit !== undefined && atWork.length >= limit
+    const limit = limitAtOnce(parent)
+    child.held = limit !== undefined && atWork(parent, child) >= limit
     if (child.held) kernel.noteJob(child, 'queued')
     else startClock(child)
+  }
+
+  /** How many children a session may have at work; missing: any number. */
+  function limitAtOnce(parent: SessionEntry): number | undefined {
+    return parent.seed.limits.maxChildren ?? kernel.options.settings.limits.maxChildren
+  }
+
+  function atWork(parent: SessionEntry, besides: SessionEntry): number {
+    return kernel.childrenOf(parent).filter((one) => one !== besides && one.status !== 'ended' && !one.held).length
   }
 
   function startClock(child: SessionEntry): void {
@@ -142,7 +150,8 @@ export function createLaunching(kernel: Kernel): Launching {
 
   function startNext(ended: SessionEntry): void {
     const parent = kernel.parentOf(ended)
-    const next = parent && kernel.childrenOf(parent).find(({ held, status }) => held && status !== 'ended')
+    if (!parent || limitAtOnce(parent) === undefined) return
+    const next = kernel.childrenOf(parent).find(({ held, status }) => held && status !== 'ended')
     if (!next || parent.ending > 0) return
     next.held = false
     startClock(next)

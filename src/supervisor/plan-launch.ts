@@ -118,7 +118,14 @@ function refusal(
   }
   const ofRoot = kernel.entry(entry.seed.root).seed.limits.maxChildrenTotal
   const limit = settings.budget.maxChildren ?? ofRoot ?? settings.limits.maxChildrenTotal ?? maxChildrenOfTree
-  const total = kernel.treeOf(kernel.entry(entry.seed.root as SessionId)).length - 1
+  const total = sizeOfTree(kernel, entry.seed.root) - 1
   if (total >= limit) return `This run has started ${total} sub-agents, its limit. Finish with the results you have.`
   return undefined
+}
+
+/** Counted for each launch: without a walk through the tree, which may have a thousand sessions. */
+function sizeOfTree({ entries }: Kernel, root: SessionId): number {
+  let size = 0
+  for (const { seed } of entries.values()) if (seed.root === root) size += 1
+  return size
 }

@@ -227,8 +227,8 @@ export function nextAlias(entry: SessionEntry, agent: string, isUsed: (alias: st
       .toLowerCase()
       .replace(/[^a-z0-9]/g, '')
       .slice(0, 3) || 'job'
-  const taken = [...entry.jobs.values()].filter(({ alias }) => alias.replace(/-\d+$/, '') === letters)
-  let count = taken.length + 1
+  let count = 1
+  for (const { alias } of entry.jobs.values()) if (alias.slice(0, alias.lastIndexOf('-')) === letters) count += 1
   while (isUsed(`${letters}-${count}`)) count += 1
   return `${letters}-${count}`
 }

@@ -31,17 +31,18 @@ export type FinishedCall = Extract<RecordBody, { type: 'call.finished' }>
 export type CallEnds = {
   /** Journals the result of a call. */
   finish(record: FinishedCall): Promise<void>
-  /** A call runs no longer. */
+  /** What to do next may have changed: a call that others waited for runs no longer, or the last one. */
   notify(what: 'call'): void
 }
 
-/** Runs the calls of one activation; each end is journaled, then `notify` is called. */
+/** Runs the calls of one activation; each end is journaled. */
 export function createCallRunner(activation: Activation, { finish, notify }: CallEnds): CallRunner {
   const running = new Map<CallId, Promise<void>>()
   const failures: unknown[] = []
   const workspace = createWorkspace(activation.seed.dir)
   const decide = createDecide(activation, workspace)
   let launches = Promise.resolve()
+  const isWriting = ({ tool }: OpenCall) => activation.registry.find(tool)?.effect === 'write'
 
   function begin(call: OpenCall): Promise<void> {
     const run = () => runCall(activation, call, { workspace, decide, finish })
@@ -60,7 +61,7 @@ export function createCallRunner(activation: Activation, { finish, notify }: Cal
           })
           .finally(() => {
             running.delete(call.id)
-            notify('call')
+            if (running.size === 0 || failures.length > 0 || isWriting(call)) notify('call')
           })
         running.set(call.id, done)
       }
