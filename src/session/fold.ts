@@ -214,8 +214,14 @@ function keepPartial(state: SessionState, seq: number): void {
 }
 
 function withCall(state: SessionState, id: CallId, change: (call: OpenCall) => void): void {
-  const call = state.calls.find((open) => open.id === id)
+  const call = findCall(state, id)
   if (call && !call.result) change(call)
+}
+
+/** A message may have a thousand calls: the n-th is looked for in its place first. */
+function findCall({ calls }: SessionState, id: CallId): OpenCall | undefined {
+  const inPlace = calls[Number(id.slice(id.indexOf('.') + 1)) - 1]
+  return inPlace?.id === id ? inPlace : calls.find((open) => open.id === id)
 }
 
 function finishCall(state: SessionState, { call, result, job }: Of<'call.finished'>): void {

@@ -52,6 +52,8 @@ export interface Store {
   synced(ref: SessionRef): Promise<void>
   /** All records, oldest first; none for an unknown session. Repairs only with the root's lock, else changes nothing. */
   read(ref: SessionRef): JournalRecord[]
+  /** Bytes of a journal whose root we own, once it was read or written; else 0. */
+  bytesOf(ref: SessionRef): number
   /** Sessions of a root's tree that have a journal: the root first, then by name. */
   sessionsOf(root: SessionId): SessionId[]
   /** Root sessions, newest first; changes nothing. */
@@ -196,6 +198,7 @@ export function createStore(options: StoreOptions): Store {
     append,
     synced,
     read,
+    bytesOf: ({ root, session }) => roots.get(root)?.journals.get(session)?.end ?? 0,
     sessionsOf: (root) => idsIn(rootDir(dataDir, root), '.jsonl').filter((session) => exists({ root, session })),
     list: () => listSessions(dataDir),
     outputDir: (session) => join(dataDir, 'tool-output', session),

@@ -99,7 +99,7 @@ export function createFinishing(kernel: Kernel): Finishing {
       ])
     }
     kernel.waits.jobEnded(parent, alias)
-    if (parent.status !== 'suspended' || (!background && !awaitsAnother(parent))) kernel.placement.wake(parent)
+    if (background ? parent.status !== 'suspended' : !awaitsAnother(parent)) kernel.placement.wake(parent)
   }
 
   /** Results of one message's calls are placed together, so they share the room. */
@@ -112,9 +112,13 @@ export function createFinishing(kernel: Kernel): Finishing {
   return { settle, end, deliver }
 }
 
-/** A suspended session with another child in the foreground would look at its journal only to be suspended again. */
-function awaitsAnother(parent: SessionEntry): boolean {
-  return openJobs(parent).some(({ background }) => !background)
+/**
+ * A session with another child in the foreground would look at its journal only to wait again; it looks at all of it before
+ * it is suspended.
+ */
+function awaitsAnother({ jobs }: SessionEntry): boolean {
+  for (const { background, delivered } of jobs.values()) if (!background && !delivered) return true
+  return false
 }
 
 /** Stacks stay out of journals of parents: they are ours, not the model's. */

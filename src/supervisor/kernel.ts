@@ -22,6 +22,7 @@ import type { Deadlines } from './deadlines.ts'
 import type { EventStream } from './event-stream.ts'
 import { eventsOf } from './events-of.ts'
 import type { Finishing } from './finish.ts'
+import { createFoldedStates, type FoldedStates } from './folded-states.ts'
 import type { Launching } from './launch.ts'
 import type { Locks } from './locks.ts'
 import type { createPartials } from './partials.ts'
@@ -75,6 +76,7 @@ export type Kernel = {
   board: Board
   stream: EventStream
   entries: Map<SessionId, SessionEntry>
+  states: FoldedStates
   host: Host
   locks: Locks
   slots: Slots
@@ -118,9 +120,11 @@ export type Kernel = {
 /** The kernel without its parts, which `createSupervisor` fills in. */
 export function createKernel(base: Pick<Kernel, 'options' | 'store' | 'clock' | 'board' | 'stream'>): Kernel {
   const entries = new Map<SessionId, SessionEntry>()
+  const states = createFoldedStates(base.store)
   const kernel: Omit<Kernel, keyof Parts> & Partial<Parts> = {
     ...base,
     entries,
+    states,
     closing: false,
     emit: (entry, body) => base.stream.emit(refOf(entry), body),
     foundFile(entry, { path, hash }) {
@@ -130,6 +134,7 @@ export function createKernel(base: Pick<Kernel, 'options' | 'store' | 'clock' | 
     },
     record(entry, bodies) {
       const records = base.store.append(refOf(entry), bodies)
+      states.add(entry, records)
       for (const record of records) takeRecord({ ...base, entries }, entry, record)
       if (entry.status === 'active') entry.recent.push(...records)
       return records

@@ -81,7 +81,11 @@ export function createRoots(kernel: Kernel): Roots {
   function forget(root: SessionId): void {
     locks.get(root)?.release()
     locks.delete(root)
-    for (const [session, { seed }] of [...kernel.entries]) if (seed.root === root) kernel.entries.delete(session)
+    for (const [session, entry] of [...kernel.entries]) {
+      if (entry.seed.root !== root) continue
+      kernel.entries.delete(session)
+      kernel.states.drop(entry)
+    }
   }
 
   return {

@@ -3,13 +3,12 @@ import type { ActivationEnd, ActivationTask } from '../core/messages.ts'
 import { serverOf } from '../core/model.ts'
 import type { SessionSeed } from '../core/records.ts'
 import { spawnableFor } from '../definitions/spawnable.ts'
-import { fold } from '../session/fold.ts'
 import type { Placed, WorkerDeath } from '../workers/host.ts'
 import { levelsAbove } from './agent-chain.ts'
 import type { Kernel } from './kernel.ts'
 import type { LockOwner } from './locks.ts'
 import { createRestarts } from './restarts.ts'
-import { refOf, type SessionEntry } from './session-entry.ts'
+import type { SessionEntry } from './session-entry.ts'
 import type { SlotOwner } from './slots.ts'
 import { exhaustedBudget } from './usage.ts'
 
@@ -103,10 +102,9 @@ export function createPlacement(kernel: Kernel): Placement {
   }
 
   async function prepare(entry: SessionEntry): Promise<ActivationTask> {
-    const records = entry.fresh ?? kernel.store.read(refOf(entry))
+    const state = kernel.states.of(entry)
     entry.fresh = undefined
     entry.recent = []
-    const state = fold(records)
     const { spec, slots } = await kernel.options.readyModel(modelRef(kernel, entry.seed))
     entry.contextTokens = spec.profile.contextTokens
     const { settings, agents, skills } = kernel.options
@@ -140,7 +138,10 @@ export function createPlacement(kernel: Kernel): Placement {
     if (entry.epoch !== epoch || entry.status !== 'active') return
     park(entry, 'idle')
     if (entry.stopping || kernel.closing) return
-    if (end.outcome === 'crashed') return restarts.crashed(entry, end.error)
+    if (end.outcome === 'crashed') {
+      kernel.states.drop(entry) // Nothing of what led to it is used again.
+      return restarts.crashed(entry, end.error)
+    }
     restarts.survived(entry)
     switch (end.outcome) {
       case 'failed':

@@ -228,7 +228,7 @@ export function nextAlias(entry: SessionEntry, agent: string, isUsed: (alias: st
       .replace(/[^a-z0-9]/g, '')
       .slice(0, 3) || 'job'
   let count = 1
-  for (const { alias } of entry.jobs.values()) if (alias.slice(0, alias.lastIndexOf('-')) === letters) count += 1
+  for (const { alias } of entry.jobs.values()) if (alias.startsWith(`${letters}-`)) count += 1
   while (isUsed(`${letters}-${count}`)) count += 1
   return `${letters}-${count}`
 }
