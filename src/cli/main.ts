@@ -1,10 +1,14 @@
 #!/usr/bin/env node
+import { setFlagsFromString } from 'node:v8'
 import { CommanderError } from 'commander'
 import { messageOf, RuntimeError } from '../core/errors.ts'
 import { type ExitCode, exitCodeOfError, exitCodes } from './exit-codes.ts'
 import { drained, type Io, outputProblem, processIo } from './io.ts'
 import { createProgram } from './program.ts'
 import { stripControls } from './terminal/sanitize.ts'
+
+// V8 would optimize the shell parser in the background, and a process does not end before that has: seconds, for nothing.
+setFlagsFromString('--liftoff-only')
 
 const io = processIo()
 // `--debug` may stand anywhere; it is no option of any one command.
