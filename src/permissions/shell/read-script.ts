@@ -1,18 +1,30 @@
 import { type After, followCd, union } from './folders.ts'
-import { findHereDocumentProblem } from './here-document.ts'
+import { createRedirectReader } from './read-redirects.ts'
+import { createWordReader } from './read-words.ts'
 import type { Redirect, Script, ShellUnit } from './script.ts'
 import { leaves, type SyntaxNode, understood, wordKinds } from './syntax.ts'
 import { unwrap } from './unwrap.ts'
-import { dynamicWord, readWord, splitWords, type Word } from './words.ts'
+import { dynamicWord, splitWords, type Word } from './words.ts'
 
 /** What a tree is read with: its source, where it runs, and how a script inside it (`bash -c '...'`) is read. */
 export type Reading = { source: string; folder: string; nested(source: string, folders: string[]): Script }
+
+/** What the readers of words and redirections need of the whole. */
+export type Reader = Pick<Reading, 'source'> & {
+  textOf(node: SyntaxNode): string
+  problem(why: string): void
+  parts(node: SyntaxNode): SyntaxNode[]
+  statement(node: SyntaxNode, folders: string[]): After
+  sequence(node: SyntaxNode, folders: string[]): After
+  /** All folders after it, whether it went well or not. */
+  join(after: After): string[]
+  nest<T>(work: () => T): T | undefined
+}
 
 const maxDepth = 400
 const maxNodes = 3000
 const maxChanges = 8
 const maxWrappers = 8
-const inert = /^(LANG|LC_\w+|TZ|NO_COLOR|CI)$/
 const loopVariable = /^[a-z_][a-z0-9_]*$/
 const specialVariable = /path$|^(argv|status|prompt)$/
 const sequences = new Set('program subshell compound_statement do_group else_clause command_substitution'.split(' '))
@@ -31,6 +43,9 @@ export function readScript(root: SyntaxNode, { source, folder, nested }: Reading
 
   const textOf = (node: SyntaxNode) => source.slice(node.startIndex, node.endIndex)
   const problem = (why: string) => void problems.add(why)
+  const reader: Reader = { source, textOf, problem, parts, statement, sequence, join, nest }
+  const { word, inside, assignment } = createWordReader(reader)
+  const { redirect, redirection } = createRedirectReader(reader, word, redirects)
 
   if (root.descendantCount > maxNodes) return { units, redirects, problems: ['it has very many parts'] }
   if (root.hasError) problem('it cannot be parsed')
@@ -40,14 +55,18 @@ export function readScript(root: SyntaxNode, { source, folder, nested }: Reading
   return { units, redirects, problems: [...problems] }
 
   function statement(node: SyntaxNode, folders: string[]): After {
-    const stays = { ok: folders, failed: folders }
+    return nest(() => visit(node, folders)) ?? { ok: folders, failed: folders }
+  }
+
+  /** A level deeper, if there is one left. */
+  function nest<T>(work: () => T): T | undefined {
     if (depth > maxDepth) {
       problem('it has very many parts')
-      return stays
+      return undefined
     }
     depth++
     try {
-      return visit(node, folders)
+      return work()
     } finally {
       depth--
     }
@@ -176,45 +195,6 @@ export function readScript(root: SyntaxNode, { source, folder, nested }: Reading
     return { ok: all, failed: all }
   }
 
-  /** Returns words that the parser puts here but that belong to the command. */
-  function redirection(node: SyntaxNode, folders: string[]): Word[] {
-    if (node.type === 'file_redirect') return redirect(node, folders)
-    if (node.type === 'heredoc_redirect') return hereDocument(node, folders)
-    for (const child of parts(node)) word(child, folders)
-    return []
-  }
-
-  function redirect(node: SyntaxNode, folders: string[]): Word[] {
-    const [target, ...extra] = parts(node).filter(({ type }) => type !== 'file_descriptor')
-    const sign = node.children.find(({ isNamed }) => !isNamed)?.type ?? ''
-    if (/^[<>]&-$/.test(sign))
-      return [...(target ? [word(target, folders)] : []), ...extra.map((part) => word(part, folders))]
-    if (target === undefined) {
-      problem('parts of it are unclear')
-      return []
-    }
-    const to = word(target, folders)
-    const isCopy = sign.endsWith('&') && /^(\d+|-)$/.test(to.text)
-    if (!isCopy) redirects.push({ word: to, writes: sign !== '<' && sign !== '<&', source: textOf(node), folders })
-    return extra.map((part) => word(part, folders))
-  }
-
-  function hereDocument(node: SyntaxNode, folders: string[]): Word[] {
-    const why = findHereDocumentProblem(node, source)
-    if (why !== undefined) problem(why)
-    const extra: Word[] = []
-    for (const child of node.children) {
-      if (!child.isNamed && !understood.get('heredoc_redirect')!.has(child.type)) problem('parts of it are unclear')
-      if (child.isError || child.isMissing) problem('it cannot be parsed')
-      if (!child.isNamed || child.type === 'heredoc_start' || child.type === 'heredoc_end') continue
-      if (child.type === 'heredoc_body') for (const part of child.children) statement(part, folders)
-      else if (child.type.endsWith('_redirect')) extra.push(...redirection(child, folders))
-      else if (wordKinds.has(child.type)) extra.push(word(child, folders))
-      else join(statement(child, folders))
-    }
-    return extra
-  }
-
   function command(node: SyntaxNode, folders: string[], extra: Word[] = []): After {
     const words: Word[] = []
     let hazard: string | undefined
@@ -293,50 +273,6 @@ export function readScript(root: SyntaxNode, { source, folder, nested }: Reading
       dynamicWord(source.slice(name.length).trim()),
     ]
     return simple({ words, source, folders, hazard: 'it sets or unsets variables' })
-  }
-
-  /** Why the variable matters; undefined when it is inert. */
-  function assignment(node: SyntaxNode, folders: string[]): string | undefined {
-    const [name, value, ...more] = parts(node)
-    if (value !== undefined) inside(value, folders)
-    const isLiteral = value === undefined || (wordKinds.has(value.type) && readWord(textOf(value))?.dynamic === false)
-    const isInert = name !== undefined && inert.test(textOf(name)) && isLiteral && more.length === 0
-    return isInert ? undefined : `it sets ${name === undefined ? 'a variable' : textOf(name)}`
-  }
-
-  function word(node: SyntaxNode, folders: string[]): Word {
-    const raw = textOf(node)
-    const only = node.type === 'command_name' && node.children.length === 1 ? node.children[0]! : node
-    inside(only, folders)
-    const read = readWord(raw)
-    // `{name}>file` sets a variable in bash.
-    if (/^\{[A-Za-z_]\w*\}$/.test(raw)) problem(`it may set ${raw}`)
-    if (read !== undefined) return read
-    if (!only.type.endsWith('_substitution')) problem('parts of it are unclear')
-    return dynamicWord(raw)
-  }
-
-  /** Looks for what runs inside a word. */
-  function inside(node: SyntaxNode, folders: string[]): void {
-    if (leaves.has(node.type)) return
-    if (node.type === 'simple_expansion') {
-      if (!/^\s*\$(\w+|[?#@*!$_-])$/.test(textOf(node))) problem('it has an unclear expansion')
-      return
-    }
-    if (node.type === 'expansion' && !/^\$\{\w+\}$/.test(textOf(node))) problem('it has an unusual expansion')
-    if (node.type === 'command_substitution' && /^`[\s\S]*\\/.test(textOf(node)))
-      problem('it has an unclear substitution')
-    if (node.type === 'command_substitution' || node.type === 'process_substitution') {
-      sequence(node, folders)
-      return
-    }
-    if (depth > maxDepth) return problem('it has very many parts')
-    depth++
-    // A string may swallow blanks between its parts: they are part of the word, which is not literal then.
-    if (node.type === 'string' || node.type === 'expansion')
-      for (const child of node.children) child.isNamed && inside(child, folders)
-    else for (const child of parts(node)) inside(child, folders)
-    depth--
   }
 
   /** Not understood; what is in it is read, so that a rule may deny it. */
