@@ -225,7 +225,7 @@ async function listPaths(program: string, args: string[], { folder, signal }: Se
 }
 
 function withoutDot(path: string): string {
-  return path.replace(/^\.\//, '')
+  return path.startsWith('./') ? path.slice(2) : path
 }
 
 async function run(request: Parameters<typeof runRipgrep>[0]): Promise<RipgrepEnd> {
