@@ -7,6 +7,7 @@ import type { Strategy } from './edit/find-match.ts'
 import { lineAt } from './edit/find-spans.ts'
 import { type NotReplaced, replaceText } from './edit/replace-text.ts'
 import { explained } from './explained.ts'
+import { readRequest } from './read.ts'
 import { count } from './text.ts'
 import { assertWholeCharacters, codingOf } from './text-coding.ts'
 import { utf8Of } from './text-files.ts'
@@ -68,6 +69,7 @@ function replacement(
   context: ToolContext,
 ): PlannedChange {
   if (!before) throw context.workspace.notFound(file)
+  if (context.judge?.(readRequest(file)) === 'deny') throw unreadable(file)
   const coding = codingOf(before.bytes)
   const content = coding.decode(before.bytes)
   const wanted = coding.ofText(input.old_string)
@@ -97,6 +99,12 @@ function onlyMark(file: ResolvedPath): RuntimeError {
 function noChange(file: ResolvedPath): RuntimeError {
   const message = `${file.relative} says that already: with its own line breaks and indentation new_string is what stands there. Nothing was changed.`
   return new RuntimeError('no-change', message)
+}
+
+/** To find a text, or to say where it is not, tells what is in the file. */
+function unreadable({ relative }: ResolvedPath): RuntimeError {
+  const message = `The rules deny reading ${relative}, so no text is looked for in it; nothing was changed.`
+  return new RuntimeError('denied', message)
 }
 
 const looseness: Readonly<Record<Exclude<Strategy, 'Simple'>, string>> = {

@@ -164,7 +164,7 @@ async function askOf(
 ): Promise<ToolAsk> {
   const { pattern } = wanted
   const key = askedKey(request, wanted)
-  const prepared = await tool.prepare?.(input, request.context)
+  const prepared = await tool.prepare?.(input, contextFor(request, {}))
   const kind = key === 'bash' ? 'shell' : key === 'edit' ? 'edit' : 'other'
   const argsHash = hashOfArgs(request.call.args)
   const judged = { grant, reason, argsHash, ...(units && units.length > 1 && { units }) }
