@@ -134,6 +134,14 @@ describe.skipIf('problem' in found)('protected files', () => {
     expect(readdirSync(place.dir)).toEqual([])
   })
 
+  test('what guards missing ones is never committed', async () => {
+    const place = createPlace()
+    repository(place)
+    writeFileSync(join(place.dir, 'mine'), '')
+    await run(place, `git add -A && git ${inGit.join(' ')} commit -q -m second`, { leave: { git: true } })
+    expect(execFileSync('git', ['ls-files'], { cwd: place.dir, encoding: 'utf8' })).toBe('mine\n')
+  })
+
   test('git writes its own data once that was allowed, but neither hooks nor configuration', async () => {
     const place = createPlace()
     repository(place)

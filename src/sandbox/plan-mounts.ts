@@ -29,7 +29,8 @@ const scratch = ['/tmp', '/var/tmp', '/run']
 export function wantedPoints({ settings, dir, leave }: MountRequest): WantedPoint[] {
   const hooks = leave.git ? repositoryFolders(dir).map((folder) => join(folder, 'hooks')) : []
   const guarded = settings.mode === 'read-only' ? [] : guardedFolders.map((name) => join(dir, name))
-  const files = settings.mode === 'read-only' ? [] : guardedFiles.map((name) => join(dir, name))
+  // Empty files would be committed with all others; git sees no empty folders.
+  const files = settings.mode === 'read-only' || leave.git ? [] : guardedFiles.map((name) => join(dir, name))
   return [
     ...[...guarded, ...hooks].map((path): WantedPoint => ({ path, kind: 'folder' })),
     ...files.map((path): WantedPoint => ({ path, kind: 'file' })),
