@@ -12,11 +12,25 @@ const hazards: Record<string, RegExp> = {
   sort: /^--com/,
   tar: /^(--to-com|--checkpoint-a|--use-com|-I|--rsh|-[A-Za-z]*F|--info-s|--new-vol)/,
   go: /^--?(exec|toolexec|vettool)/,
+  tree: /^(-[A-Za-z]*[oR]|--output)/,
+  file: /^(-[A-Za-z]*[CS]|--com|--no-sandbox)/,
+  date: /^(-[A-Za-z]*s|--s|\d)/,
+  npm: /^--(script-|node-op|userc|globalc|git=|git$)/,
+  cargo: /^(--config|-Z)/,
+  prettier: /^--plugin/,
   man: /^(-[A-Za-z]*[PH]|--pager|--html)/,
 }
 
 /** Commands of git that run what they are told, or change what git itself will run. */
 const gitCommands = new Set('config submodule filter-branch difftool mergetool daemon bisect'.split(' '))
+
+/** What loses work, by the commands of git that mostly do not: flags, and commands of theirs. */
+const gitLosses: Record<string, RegExp> = {
+  branch: /^(-[A-Za-z]*[dDfMC]|--del|--fo)/,
+  tag: /^(-[A-Za-z]*[df]|--del|--fo)/,
+  stash: /^(drop|clear)$/,
+  switch: /^(-[A-Za-z]*[Cf]|--fo|--di)/,
+}
 
 /** They set variables, or change what a later command means. */
 const definers = new Set(
@@ -49,6 +63,7 @@ export function findHazard({ words, hazard }: Pick<ShellUnit, 'words' | 'hazard'
   if (mayEvaluate(words)) return `${program} may evaluate its arguments`
   const dangerous = program === 'sed' ? findInSed(rest) : rest.find(({ text }) => isDangerous(program, text))
   if (dangerous !== undefined) return `${program} ${dangerous.text} may run programs or write files`
+  if (program === 'uniq' && rest.length > 1) return 'uniq may write its second file'
   return rest.some(({ dynamic }) => dynamic) ? 'it has an expansion' : undefined
 }
 
@@ -60,6 +75,12 @@ export function mayEvaluate([head, ...rest]: Word[]): boolean {
 
 function isDangerous(program: string, text: string): boolean {
   return hazards[program]?.test(text) === true || (program === 'git' && gitCommands.has(text))
+}
+
+/** True for what throws work away: an "always" to its gentle uses is not about it. */
+export function losesWork([head, command, ...rest]: Word[]): boolean {
+  if (basename(head?.text ?? '') !== 'git') return false
+  return rest.some(({ text }) => gitLosses[command?.text ?? '']?.test(text) === true)
 }
 
 function findInSed(words: Word[]): Word | undefined {

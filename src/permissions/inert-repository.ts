@@ -31,12 +31,23 @@ function findRepository(cwd: string): Repository | undefined {
 }
 
 function openRepository(entry: string): Repository {
-  if (lstatSync(entry).isDirectory()) return { gitDir: entry, commonDir: entry }
+  const gitDir = lstatSync(entry).isDirectory() ? entry : followPointer(entry)
+  const common = join(gitDir, 'commondir')
+  const commonDir = existsSync(common) ? resolve(gitDir, readFileSync(common, 'utf8').trim()) : gitDir
+  // Where git finds no repository it looks further up, for one with another configuration.
+  if (!isRepository({ gitDir, commonDir })) throw new Error('.git is no repository')
+  return { gitDir, commonDir }
+}
+
+function followPointer(entry: string): string {
   const pointer = /^gitdir: (.+)\n?$/.exec(readFileSync(entry, 'utf8'))
   if (pointer === null) throw new Error('.git is no pointer')
-  const gitDir = resolve(dirname(entry), pointer[1]!)
-  const common = join(gitDir, 'commondir')
-  return { gitDir, commonDir: existsSync(common) ? resolve(gitDir, readFileSync(common, 'utf8').trim()) : gitDir }
+  return resolve(dirname(entry), pointer[1]!)
+}
+
+function isRepository({ gitDir, commonDir }: Repository): boolean {
+  const hasHead = /^(ref: refs\/|[0-9a-f]{40})/.test(readFileSync(join(gitDir, 'HEAD'), 'utf8'))
+  return hasHead && ['objects', 'refs'].every((name) => existsSync(join(commonDir, name)))
 }
 
 function isInert({ gitDir, commonDir }: Repository): boolean {

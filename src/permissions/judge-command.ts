@@ -1,13 +1,14 @@
 import { basename, relative } from 'node:path'
 import type { Action, PermissionRequest, Rule } from '../core/permission.ts'
 import { covers, grantFor, grantForCommand } from './grants.ts'
-import { findHazard, mayEvaluate } from './hazards.ts'
+import { findHazard, losesWork, mayEvaluate } from './hazards.ts'
 import type { Part } from './judged-part.ts'
 import { looseOutsidePaths, outsidePaths, pathsOf } from './outside-paths.ts'
 import { createPathGate, realTarget } from './path-gate.ts'
 import { findPlainCommand, type PlainCommand } from './plain-command.ts'
 import { isProtected } from './protected-path.ts'
 import { isBare, isStricter, type RuleBook, type Verdict } from './resolve-rules.ts'
+import { expandGlob } from './shell/expand-glob.ts'
 import { textOfWords } from './shell/quote-words.ts'
 import { readCommand } from './shell/read-command.ts'
 import type { Redirect, Script, ShellUnit } from './shell/script.ts'
@@ -28,6 +29,7 @@ export type CommandJudge = {
 const maxUnits = 100
 const maxWords = 400
 const maxGlobs = 12
+const copiers = new Set('cp mv install ln tee dd rsync sponge'.split(' '))
 const sinks = /^\/dev\/(null|stdout|stderr|tty|fd\/[012])$/
 
 /**
@@ -91,14 +93,15 @@ function judgeUnit(judge: CommandJudge, unit: ShellUnit): Part[] {
   const why = findHazard(unit)
   const plain = unit.hazard === undefined ? folders.map((folder) => findPlainCommand(words, dir, folder)) : [undefined]
   const isPlain = !mayEvaluate(words) && plain.every((found) => found !== undefined)
+  const isOpen = why === undefined && !losesWork(words)
   const admits = (rule: Rule) => why === undefined || isExact(rule)
   const base = book.resolve('bash', pattern, { admits, plain: isPlain })
-  const verdict = (base.action === 'ask' ? answered(judge, unit, why === undefined) : undefined) ?? base
+  const verdict = (base.action === 'ask' ? answered(judge, unit, isOpen) : undefined) ?? base
   const part: Part = {
     key: 'bash',
     pattern,
     verdict,
-    grant: grantOf(unit, why === undefined),
+    grant: grantOf(unit, isOpen),
     why: isPlain ? undefined : why,
   }
   const spelled = book.restricts('bash') ? restrictions(book, spellingsOf(unit), verdict.action, admits) : []
@@ -153,10 +156,20 @@ function restrictions(book: RuleBook, spelled: Set<string>, base: Action, admits
   return parts
 }
 
-function spellingsOf({ words, wrapped = [], source }: ShellUnit): Set<string> {
+/** The words as the shell would make them of the files that are there. */
+function expandedTexts(words: Word[], folder: string): string[] {
+  return words.flatMap(({ text, glob, dynamic }) => {
+    const found = glob && !dynamic ? expandGlob(text, folder)?.slice(0, -1) : undefined
+    return found?.length ? found : [text]
+  })
+}
+
+function spellingsOf({ words, wrapped = [], source, folders }: ShellUnit): Set<string> {
   const texts = (list: Word[]) => list.map(({ text }) => text)
+  const globbed = words.some(({ glob }) => glob) ? folders.map((folder) => expandedTexts(words, folder)) : []
   return new Set([
     ...spellings(texts(words)),
+    ...globbed.flatMap((list) => [...spellings(list)]),
     ...spellings(texts(wrapped)),
     source,
     ...(wrapped.length > 0 ? looseSpellings(source) : []),
@@ -178,10 +191,15 @@ function judgeOperands({ dir, judgeOther }: CommandJudge, words: Word[], cwd: st
   const guarded = words
     .slice(1)
     .flatMap((word) => pathsOf(word, cwd))
-    .find((path) => isProtected(inWorktree(path, dir, cwd)))
+    .find((path) => isGuarded(inWorktree(path, dir, cwd), words[0]!))
   if (guarded === undefined) return outside
   const why = `${guarded} is protected`
   return [...outside, { key: 'edit', pattern: guarded, verdict: { action: 'ask' }, why }]
+}
+
+// What would be written is not known: a package's scripts may be among it.
+function isGuarded(path: string, { text }: Word): boolean {
+  return isProtected(path) || (basename(path) === 'package.json' && copiers.has(basename(text)))
 }
 
 /** The shell opens files as the read and the write tool do. */

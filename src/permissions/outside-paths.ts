@@ -32,12 +32,17 @@ export function looseOutsidePaths(command: string, dir: string, cwd: string): st
 /** What in a word may be a path: all of it, the value of `--flag=value`, what is stuck to a short flag. */
 export function pathsOf({ text, tilde, glob, dynamic }: Word, cwd: string): string[] {
   const value = /^[\w-]+=(.+)$/s.exec(text)?.[1]
-  const stuck = /^-[A-Za-z]{1,5}(\/.*|\.\.(\/.*)?)$/s.exec(text)?.[1]
-  const candidates = text.startsWith('-') ? [value, stuck] : [text, value]
+  const candidates = text.startsWith('-') ? [value, ...stuckValues(text)] : [text, value]
   const paths = candidates
     .filter((path) => path !== undefined && path !== '')
     .map((path) => (tilde ? expandHome(path!) : path!))
   return glob && !dynamic ? paths.flatMap((path) => expandGlob(path, cwd)?.slice(-maxExpanded) ?? [path]) : paths
+}
+
+/** `-tfolder`, `-rtfolder`: where the flags end and the value begins is the program's own affair. */
+function stuckValues(text: string): string[] {
+  const letters = /^-([A-Za-z]{1,5})/.exec(text)?.[1] ?? ''
+  return Array.from(letters, (_, n) => text.slice(n + 2))
 }
 
 function findOutside(paths: string[], dir: string, cwd: string): string[] {

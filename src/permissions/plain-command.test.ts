@@ -45,6 +45,12 @@ describe('plain read-only commands', () => {
   })
 
   test.each([
+    'command -- rm -v',
+    'command -- node f -v',
+    'echo ~/*',
+    'echo "$HOME"/*',
+    'echo {/etc,}/*',
+    'echo links/l/*',
     'cat ~',
     'cat ~/x',
     'cat -',
@@ -135,6 +141,24 @@ describe('plain read-only commands', () => {
     expect(decide('git status', [], parent)).toBe('allow')
     git('update-index', '--add', '--cacheinfo', `160000,${'1'.repeat(40)},sub`)
     expect(decide('git status', [], parent)).toBe('ask')
+  })
+
+  test('git is not plain where its own pointer, or a .git that is none, leads to another configuration', () => {
+    const led = join(base, 'led')
+    mkdirSync(join(led, 'sub/.git'), { recursive: true })
+    execFileSync('git', ['init', '-q'], { cwd: led })
+    expect(decide('git status', [], led)).toBe('allow')
+    expect(decide('cd sub && git status', [], led)).toBe('ask')
+    execFileSync('cp', ['-r', '.git', 'other'], { cwd: led })
+    execFileSync('git', ['config', '-f', 'other/config', 'core.fsmonitor', 'touch M'], { cwd: led })
+    writeFileSync(join(led, '.git/commondir'), '../other\n')
+    expect(decide('git status', [], led)).toBe('ask')
+  })
+
+  test('what lists no files is plain with any expansion', () => {
+    for (const command of ['echo "$HOME/*"', "echo '~/*' $HOME", 'echo $?', 'echo * sub/*']) {
+      expect([command, decide(command)]).toEqual([command, 'allow'])
+    }
   })
 
   test('they read under the rules of reading', () => {

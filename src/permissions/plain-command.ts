@@ -19,7 +19,7 @@ export function findPlainCommand(words: Word[], dir: string, cwd = dir): PlainCo
   if (head === undefined || head.glob || head.tilde || head.dynamic) return undefined
   const isGit = head.text === 'git'
   const { program, args } = isGit ? findGit(rest) : { program: plainPrograms.get(head.text), args: rest }
-  const texts = program && literalTexts(args, program, cwd)
+  const texts = program && literalTexts(args, program, dir, cwd)
   const operands = program && texts && parseOperands(program, texts)
   if (operands === undefined) return undefined
   const gate = createPathGate(dir, cwd)
@@ -35,17 +35,28 @@ function findGit(words: Word[]): { program?: PlainProgram; args: Word[] } {
 }
 
 /** The words that the program will see; undefined where that cannot be told. What only prints its words may get any. */
-function literalTexts(words: Word[], program: PlainProgram, cwd: string): string[] | undefined {
+function literalTexts(words: Word[], program: PlainProgram, dir: string, cwd: string): string[] | undefined {
   const texts: string[] = []
-  for (const [n, { text, glob, tilde, dynamic }] of words.entries()) {
+  for (const [n, word] of words.entries()) {
+    const { text, glob, tilde, dynamic } = word
     const isText = program.operands === 'text' && (n > 0 || program.anyFlag === true)
     if ((dynamic || tilde) && !isText) return undefined
-    if (glob && isText && /^\/|\.\./.test(text)) return undefined
+    if (isText && !listsInside(word, dir, cwd)) return undefined
     const expanded = glob && !isText ? expandGlob(text, cwd) : [text]
     if (expanded === undefined || texts.length + expanded.length > maxWords) return undefined
     texts.push(...expanded)
   }
   return texts
+}
+
+/** What is printed where the shell makes names of files of a word: only those of the worktree. */
+function listsInside({ text, raw, glob, tilde, dynamic }: Word, dir: string, cwd: string): boolean {
+  // What is quoted lists nothing.
+  const isList = glob || (dynamic && /[*?[]/.test(raw.replace(/"(?:[^"\\]|\\.)*"|'[^']*'|\$[?*]/gs, '')))
+  if (!isList) return true
+  const names = tilde || dynamic ? undefined : expandGlob(text, cwd)
+  const gate = createPathGate(dir, cwd)
+  return names?.every((name) => gate.isInside(name)) === true
 }
 
 type Operands = { texts: string[]; patternGiven: boolean; tree: boolean }
@@ -56,7 +67,7 @@ function parseOperands(program: PlainProgram, words: string[]): Operands | undef
   const { tree: treeFlag } = program
   const tree = treeFlag instanceof RegExp ? words.some((word) => treeFlag.test(word)) : treeFlag === true
   if (program.words && !words.every((word) => program.words!.test(word))) return undefined
-  if (program.needed && !words.some((word) => program.needed!.test(word))) return undefined
+  if (program.needed && !program.needed.test(words[0] ?? '')) return undefined
   if (program.operands === 'text' && program.anyFlag) return { texts, patternGiven: true, tree }
   for (let n = 0; n < words.length; n++) {
     const text = words[n]!

@@ -36,7 +36,10 @@ const logFlags = [
   format,
 ]
 
-const logValued = [{ flag: /^-n$/, value: /^\d+$/ }]
+const logValued = [
+  { flag: /^-n$/, value: /^\d+$/ },
+  { flag: /^-[SG]$/, value: /./s },
+]
 
 /** Sub-commands of git of which every allowed use only reads, by name. */
 export const plainGit: ReadonlyMap<string, PlainProgram> = new Map<string, PlainProgram>([

@@ -19,7 +19,7 @@ export type PlainProgram = {
   pattern?: RegExp
   /** What every word must look like. */
   words?: RegExp
-  /** One word must look like this. */
+  /** The first word must look like this. */
   needed?: RegExp
   /** How many operands there may be. */
   most?: number

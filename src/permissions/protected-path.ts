@@ -7,6 +7,12 @@ export const protectedFolders: readonly string[] = [
   '.vscode',
   '.idea',
   '.husky',
+  '.zed',
+  '.cursor',
+  '.gemini',
+  '.codex',
+  '.devcontainer',
+  '.bashrc.d',
   '.ssh',
   '.gnupg',
   '.config/fish',
@@ -21,10 +27,23 @@ export const protectedFiles: readonly string[] = [
   'troupe.yaml',
   'AGENTS.md',
   'CLAUDE.md',
+  'GEMINI.md',
   '.mcp.json',
   '.envrc',
   '.gitconfig',
   '.npmrc',
+  '.cargo/config',
+  '.cargo/config.toml',
+  '.yarnrc',
+  '.yarnrc.yml',
+  '.pnpmfile.cjs',
+  '.pre-commit-config.yaml',
+  '.direnvrc',
+  '.pam_environment',
+  '.tmux.conf',
+  '.nvimrc',
+  '.nvim.lua',
+  '.lldbinit',
   '.bashrc',
   '.bash_profile',
   '.bash_login',
@@ -48,12 +67,13 @@ export const protectedFiles: readonly string[] = [
 
 const folders = protectedFolders.map(escaped).join('|')
 const files = protectedFiles.map(escaped).join('|')
-// Upper case counts as lower: so do some file systems.
-const protectedPath = new RegExp(`(^|/)((${folders})(/|$)|(${files})$)`, 'i')
+// Upper case counts as lower, and what cannot be seen as nothing: so do some file systems.
+const protectedPath = new RegExp(`(^|/)((${folders})(/|$)|(${files}|[^/]+\\.code-workspace)$)`, 'iu')
+const unseen = /\p{Default_Ignorable_Code_Point}/gu
 
 /** True for files that make other programs run commands: only a person's own yes lets them be edited. */
 export function isProtected(path: string): boolean {
-  return protectedPath.test(path)
+  return protectedPath.test(path.replace(unseen, ''))
 }
 
 function escaped(text: string): string {

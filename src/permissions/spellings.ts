@@ -5,9 +5,15 @@ export const wrappers: ReadonlySet<string> = new Set(
   (
     'env nice nohup timeout stdbuf setsid ionice chrt taskset unshare nsenter chroot flock sudo doas su runuser busybox ' +
     'xargs parallel time watch script strace ltrace gdb command builtin exec eval source . trap coproc alias enable ' +
-    'bash sh dash zsh ksh fish ssh docker podman kubectl'
+    'bash sh dash zsh ksh fish ssh docker podman kubectl setpriv pkexec systemd-run run0 fakeroot unbuffer setarch linux32 ' +
+    'linux64 prlimit proxychains proxychains4 firejail bwrap tini dumb-init dbus-run-session rlwrap entr hyperfine chronic ' +
+    'valgrind perf numactl caffeinate sshpass catchsegv ash mksh csh tcsh rbash pwsh tmux screen at batch direnv'
   ).split(' '),
 )
+
+/** They do as well, but a rule with a star may be about them. */
+const runners =
+  /^((npx|pnpx|bunx|uvx|nix-shell) |((npm|pnpm|yarn|bun|bundle) (exec|x)|(uv|poetry|pipenv|pdm|hatch|rye) run) )/
 
 const prefixes = new Set('! if then elif else while until do time coproc'.split(' '))
 const assignment = /^[A-Za-z_]\w*\+?=/
@@ -67,7 +73,8 @@ function programAt(tokens: string[]): number {
 
 /** The words as they are, and from each word on that may be a program run by the one at `at`. */
 function addUnwrapped(found: Set<string>, tokens: string[], at: number): void {
-  const isWrapped = wrappers.has(basename(tokens[at] ?? ''))
+  const program = basename(tokens[at] ?? '')
+  const isWrapped = wrappers.has(program) || runners.test(`${program} ${tokens[at + 1] ?? ''} `)
   const last = isWrapped ? Math.min(tokens.length, at + maxSuffixes) : at + 1
   add(found, tokens)
   for (let from = at; from < last; from++) {
