@@ -45,7 +45,21 @@ export function judgeCommand(judge: CommandJudge, request: PermissionRequest): P
   const redirects = script.redirects.flatMap((redirect) => judgeRedirect(judge, redirect))
   const loose = script.problems.length > 0 ? looseOutsidePaths(command, judge.dir, folder) : []
   const outside = loose.map((path) => judge.judgeOther('external_directory', path))
-  return distinct([...settle(whole, units), ...redirects, ...outside])
+  const denied = script.problems.length > 0 ? looseDenials(judge, command, folder) : []
+  return distinct([...settle(whole, units), ...redirects, ...outside, ...denied])
+}
+
+const maxLoose = 100
+
+/** Files that a line which is not understood seems to open, where a rule denies that. */
+function looseDenials({ dir, judgeOther }: CommandJudge, command: string, cwd: string): Part[] {
+  const found = [...command.matchAll(/(<>|>|<)[>|&]*[ \t]*([^\s;&|<>()]+)/g)].slice(0, maxLoose)
+  return found
+    .map(([, sign, word]) => {
+      const path = inWorktree(word!.replace(/['"\\`]/g, ''), dir, cwd)
+      return judgeOther(sign === '<' ? 'read' : 'edit', path)
+    })
+    .filter(({ verdict }) => verdict.action === 'deny')
 }
 
 /** Of what has very many parts only the first are looked at in full: it asks in any case. */

@@ -57,7 +57,7 @@ test('a further command never loosens', () => {
     fc.property(command, joins, command, rules, (one, between, other, given) =>
       expectNoLooser(one + between + other, [one, other], given),
     ),
-    { numRuns: 1500 },
+    { numRuns: 1500, seed: 1 },
   )
 })
 
@@ -84,6 +84,6 @@ test('a command within others is judged as by itself, or more strictly', () => {
     fc.property(command, fc.constantFrom(...frames), rules, (line, frame, given) =>
       expectNoLooser(frame(line), [line], given),
     ),
-    { numRuns: 1500 },
+    { numRuns: 1500, seed: 1 },
   )
 })
