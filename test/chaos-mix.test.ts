@@ -76,12 +76,21 @@ async function meddle({ troupe, run, threads, random }: Meddling): Promise<void>
     const job = troupe.jobs(root)[Math.floor(random() * troupe.jobs(root).length)]
     if (kind <= 15 && ask) troupe.answer(ask.id, { decision: kind <= 12 ? 'once' : 'reject' })
     else if (kind <= 17 && job) troupe.moveToBackground(job.job)
-    else if (kind === 18) run.send('by the way')
+    else if (kind === 18) sayTo(run)
     else if (kind === 19) void run.interrupt()
     else if (kind === 20 && ends < 3) {
       ends += 1
       threads.endOne(random())
     }
+  }
+}
+
+/** A run that all the interruptions have ended takes nothing any more, and says so. */
+function sayTo(run: Run): void {
+  try {
+    run.send('by the way')
+  } catch (thrown) {
+    expect(thrown).toMatchObject({ code: 'run-over' })
   }
 }
 
