@@ -42,12 +42,18 @@ async function playRound(seed: number, isCancelled: boolean): Promise<void> {
   const stage = await createModelStage(server, options, createWorkplace({ 'shared.txt': 'END\n' }))
   const { troupe } = stage
   const run = troupe.run({ prompt: 'go', session: root })
+  let isOver = false
+  void run.finished.then(() => {
+    isOver = true
+  })
   await untilSpread(stage)
   await meddle({ troupe, run, threads, random })
   model.calm()
-  if (isCancelled) void run.cancel()
+  // The interruptions may have ended it by themselves: then there is nothing to cancel.
+  const isCut = isCancelled && !isOver
+  if (isCut) void run.cancel()
   const finished = await withAnswers(stage, run)
-  await expectOrder(stage, finished, isCancelled)
+  await expectOrder(stage, finished, isCut)
 
   const again = await withAnswers(stage, troupe.run({ prompt: 'and now?', session: root }))
   threads.close()
