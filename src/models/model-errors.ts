@@ -76,12 +76,25 @@ function refused({ status, text, server, model }: Refusal): RuntimeError {
   })
 }
 
-/** Milliseconds in a header of their own, else `Retry-After`: seconds, or a date (RFC 9110, 10.2.3). */
+/**
+ * Milliseconds in a header of their own, else `Retry-After`: seconds, or a date (RFC 9110, 10.2.3). Anything else and
+ * a date that is over say nothing: then our own backoff holds, or all would come back in the same moment.
+ */
 function waitAsked({ retryAfter = '', retryAfterMs = '' }: Pick<Refusal, 'retryAfter' | 'retryAfterMs'>): {
   retryAfterMs?: number
 } {
-  const exact = /^\s*\d+(\.\d+)?\s*$/
-  if (exact.test(retryAfterMs)) return { retryAfterMs: Number(retryAfterMs) }
-  const delayMs = exact.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now()
-  return Number.isFinite(delayMs) ? { retryAfterMs: Math.max(0, delayMs) } : {}
+  const seconds = numberIn(retryAfter)
+  const asked = numberIn(retryAfterMs) ?? (seconds === undefined ? untilDate(retryAfter) : seconds * 1000)
+  return asked === undefined ? {} : { retryAfterMs: asked }
+}
+
+function numberIn(header: string): number | undefined {
+  return /^\s*\d+(\.\d+)?\s*$/.test(header) ? Number(header) : undefined
+}
+
+/** `Date.parse` alone makes a date of "-5" or "soon 1". */
+function untilDate(header: string): number | undefined {
+  const isDate = /^\s*[A-Z][a-z]{2,8},? /.test(header) && /\d\d:\d\d:\d\d/.test(header)
+  const leftMs = isDate ? Date.parse(header) - Date.now() : 0
+  return leftMs > 0 ? leftMs : undefined
 }

@@ -125,6 +125,21 @@ describe('a server that refuses', () => {
     expect(error).toMatchObject({ code: 'model-failed', status: 429, retryAfterMs: 7000 })
   })
 
+  test.each(['-5', 'soon 1', '5, 5', 'Sun, 06 Nov 1994 08:49:37 GMT', ''])(
+    'whose Retry-After is %j leaves the wait to us',
+    async (header) => {
+      const error = await errorOf(refusing(503, 'busy', { 'retry-after': header }))
+      expect(error.code).toBe('model-failed')
+      expect(error.retryAfterMs).toBeUndefined()
+    },
+  )
+
+  test('until a date says for how long', async () => {
+    const date = new Date(Date.now() + 3_600_000).toUTCString()
+    const error = await errorOf(refusing(503, 'busy', { 'retry-after': date }))
+    expect(error.retryAfterMs).toBeGreaterThan(1_800_000)
+  })
+
   test('with a page that is no JSON shows its words', async () => {
     const page = '<html><body><h1>502 Bad Gateway</h1></body></html>'
     const error = await errorOf((response) => response.writeHead(502, { 'content-type': 'text/html' }).end(page))
