@@ -36,7 +36,7 @@ export function createClaims(kernel: Kernel): Claims {
   function refusal(parent: SessionEntry, { globs, dir }: Claim): string | undefined {
     for (const holder of othersWithClaim(parent)) {
       for (const glob of globs) {
-        const held = globsOf(holder).find((other) => overlaps(resolve(dir, glob), resolve(holder.seed.dir, other)))
+        const held = globsOf(holder).find((other) => overlaps(placed(dir, glob), placed(holder.seed.dir, other)))
         if (held === undefined) continue
         return `"${glob}" overlaps with "${held}", which ${named(holder)} has claimed and is still at work on. Wait for it to end, claim other files, or leave files out.`
       }
@@ -59,30 +59,48 @@ export function createClaims(kernel: Kernel): Claims {
 /** Whether a claim holds an absolute path. A glob without wildcards stands for a file, or a folder and all in it. */
 export function covers({ globs, dir }: Claim, path: string): boolean {
   return globs.some((glob) => {
-    const absolute = resolve(dir, glob)
-    if (isLiteral(absolute)) return path === absolute || path.startsWith(absolute + sep)
-    return picomatch.isMatch(path, absolute, { dot: true })
+    const claim = placed(dir, glob)
+    const { fixed, rest } = claim
+    if (isWithin(path, fixed + rest)) return true // A name such as app/[id]/page.tsx stands for itself as well.
+    return (
+      !isLiteral(claim) && path.startsWith(fixed) && picomatch.isMatch(path.slice(fixed.length), rest, { dot: true })
+    )
   })
 }
 
 /** By literal prefixes alone: rather one refusal too many than two jobs on one file. */
-export function overlaps(one: string, other: string): boolean {
+export function overlaps(one: PlacedGlob, other: PlacedGlob): boolean {
   return reaches(one, literalPrefix(other)) || reaches(other, literalPrefix(one))
 }
 
-function reaches(glob: string, prefix: string): boolean {
+/** A glob as an absolute one: wildcards count in `rest` only, for a folder of the system may be named like one. */
+export type PlacedGlob = { fixed: string; rest: string }
+
+/** `glob` is relative to `dir`, or absolute. */
+export function placed(dir: string, glob: string): PlacedGlob {
+  const absolute = resolve(dir, glob)
+  const fixed = dir.endsWith(sep) ? dir : dir + sep
+  if (absolute === dir) return { fixed: dir, rest: '' }
+  return absolute.startsWith(fixed) ? { fixed, rest: absolute.slice(fixed.length) } : { fixed: '', rest: absolute }
+}
+
+function reaches(glob: PlacedGlob, prefix: string): boolean {
   if (!isLiteral(glob)) return prefix.startsWith(literalPrefix(glob))
-  return prefix === glob || prefix.startsWith(glob + sep)
+  return isWithin(prefix, glob.fixed + glob.rest)
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 }
 
 const wildcard = /[*?[{(!]/
 
-function isLiteral(glob: string): boolean {
-  return !wildcard.test(glob)
+function isLiteral({ rest }: PlacedGlob): boolean {
+  return !wildcard.test(rest)
 }
 
-function literalPrefix(glob: string): string {
-  return glob.split(wildcard, 1)[0] ?? ''
+function literalPrefix({ fixed, rest }: PlacedGlob): string {
+  return fixed + (rest.split(wildcard, 1)[0] ?? '')
 }
 
 function named({ seed }: SessionEntry): string {
