@@ -139,6 +139,24 @@ describe('a child in a worktree', () => {
     expect(git(workplace.dir, 'diff', '--cached', '--name-only')).toBe('')
   })
 
+  test('whose conflicting files have names that git would quote, or lie in the way, names them all', async () => {
+    const workplace = createRepository({ 'ä.txt': 'one\n', 'same.txt': 'one\n' })
+    writeFileSync(join(workplace.dir, 'ä.txt'), 'ours\n')
+    writeFileSync(join(workplace.dir, 'ö "new".txt'), 'ours\n')
+    writeFileSync(join(workplace.dir, 'notes'), 'ours\n')
+    const { play } = await createStage(
+      workplace,
+      once(
+        task('go'),
+        writes(write('ä.txt', 'theirs\n'), write('ö "new".txt', 'theirs\n'), write('notes/a.txt', 'theirs\n')),
+      ),
+      { permission: 'edits' },
+    )
+    const { text } = await play('go')
+    expect(text).toContain('A notes/a.txt\nM ä.txt\nA ö "new".txt')
+    expect(text).toContain('It CONFLICTS with your folder as it is now, in: ä.txt, notes/a.txt, ö "new".txt.')
+  })
+
   test('that fails keeps its folder, its work committed, and its result says where', async () => {
     const workplace = createRepository()
     const script = once(task('go', { max_turns: 1 }), [

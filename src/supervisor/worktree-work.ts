@@ -109,16 +109,29 @@ async function describe(worktree: Worktree, parent: ParentPlace): Promise<Worktr
     const ahead = (await git([...place, 'rev-list', '--count', `${from}..${tip}`], at)).trim() !== '0'
     return { note: `[worktree] It changed no files${ahead ? ` on branch ${worktree.branch}` : ''}.`, clean, ahead }
   }
-  const files = (await git([...place, 'diff', ...plainDiff, '--name-status', from, tip], at)).trim().split('\n')
+  const files = changedFiles(await git([...place, 'diff', ...plainDiff, '--name-status', '-z', from, tip], at))
   const merge = await mergeText(worktree, parent, { tip, head, files })
   const more = files.length > shownFiles ? [`and ${files.length - shownFiles} more`] : []
   const note = [
     `[worktree] Its work is on branch ${worktree.branch}: ${summary}`,
-    ...files.slice(0, shownFiles).map((line) => line.replace(/\t/g, ' ')),
+    ...files.slice(0, shownFiles).map(({ status, path }) => `${status} ${shown(path)}`),
     ...more,
     `${merge} Nothing has been merged; to take it over: git merge ${worktree.branch}`,
   ].join('\n')
   return { note, clean, ahead: true }
+}
+
+type ChangedFile = { status: string; path: string }
+
+/** Of `--name-status -z`: without it git quotes every name that is not ASCII. */
+function changedFiles(output: string): ChangedFile[] {
+  const parts = output.split('\0')
+  return parts.flatMap((status, n) => (n % 2 === 0 && status !== '' ? [{ status, path: parts[n + 1] ?? '' }] : []))
+}
+
+/** A name on one line. */
+function shown(path: string): string {
+  return path.replace(/[\p{Cc}\p{Cf}]/gu, ' ')
 }
 
 const plainDiff = ['--no-ext-diff', '--no-textconv', '--no-renames']
@@ -143,7 +156,7 @@ async function forkOf(worktree: Worktree, tip: string, head: string | undefined)
   return code === 0 ? stdout.trim() : worktree.base
 }
 
-type Merge = { tip: string; head: string | undefined; files: string[] }
+type Merge = { tip: string; head: string | undefined; files: ChangedFile[] }
 
 /** Whether the branch would merge with the parent's folder as it is now, uncommitted changes included. Changes nothing. */
 async function mergeText(worktree: Worktree, parent: ParentPlace, { tip, head, files }: Merge): Promise<string> {
@@ -151,19 +164,28 @@ async function mergeText(worktree: Worktree, parent: ParentPlace, { tip, head, f
   if (head === undefined) return unknown
   const { place, at } = inWorktree(worktree)
   const ours = await stateOf(parent, head)
-  const merge = ['merge-tree', '--write-tree', '--name-only', '--no-messages', ours.commit, tip]
+  const merge = ['merge-tree', '--write-tree', '--name-only', '--no-messages', '-z', ours.commit, tip]
   const { code, stdout } = await runGit([...place, ...merge], at)
   if (code !== 0 && code !== 1) return unknown
-  const clashing = stdout.trim().split('\n').slice(1)
+  const clashing = stdout
+    .split('\0')
+    .slice(1)
+    .filter((path) => path !== '')
   const conflicts = [...new Set([...(code === 1 ? clashing : []), ...untrackedClashes(files, ours.untracked)])]
-  if (conflicts.length > 0) return `It CONFLICTS with your folder as it is now, in: ${conflicts.join(', ')}.`
+  if (conflicts.length > 0) return `It CONFLICTS with your folder as it is now, in: ${conflicts.map(shown).join(', ')}.`
   return 'It merges with your folder as it is now.'
 }
 
-/** New files of the branch that lie in the parent's folder too, unknown to git there. */
-function untrackedClashes(files: string[], untracked: ReadonlySet<string>): string[] {
-  const added = files.flatMap((line) => (line.startsWith('A\t') ? line.slice(2) : []))
-  return added.filter((path) => untracked.has(path))
+/** New files of the branch that lie in the parent's folder too, unknown to git there, or in the way of what lies there. */
+function untrackedClashes(files: ChangedFile[], untracked: ReadonlySet<string>): string[] {
+  const added = files.flatMap(({ status, path }) => (status === 'A' ? path : []))
+  const folders = new Set([...untracked].flatMap(foldersOf))
+  return added.filter((path) => [path, ...foldersOf(path)].some((one) => untracked.has(one)) || folders.has(path))
+}
+
+/** `a/b/c` lies in `a/b` and in `a`. */
+function foldersOf(path: string): string[] {
+  return path.split('/').flatMap((_, n, parts) => (n === 0 ? [] : parts.slice(0, n).join('/')))
 }
 
 /** The parent's folder as a commit that no branch knows: made with an index of our own, so that its own stays untouched. */
