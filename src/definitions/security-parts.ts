@@ -124,6 +124,7 @@ function capped(line: string): string {
   return line.length > maxLine ? `${line.slice(0, maxLine)}…` : line
 }
 
-function sha256(text: string | Buffer): string {
+/** In hexadecimal digits. */
+export function sha256(text: string | Buffer): string {
   return createHash('sha256').update(text).digest('hex')
 }

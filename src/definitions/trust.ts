@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto'
 import { mkdir, readFile, realpath, rename, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type SecurityPart, securityParts } from './security-parts.ts'
+import { type SecurityPart, securityParts, sha256 } from './security-parts.ts'
 
 /** What the user has said of a folder; `changed`: files that are not as they were then, relative to the worktree. */
 export type TrustState = {
@@ -127,8 +126,4 @@ function exists(path: string): Promise<boolean> {
     () => true,
     () => false,
   )
-}
-
-function sha256(text: string | Buffer): string {
-  return createHash('sha256').update(text).digest('hex')
 }
